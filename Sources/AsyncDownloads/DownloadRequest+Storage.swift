@@ -37,6 +37,9 @@ extension DownloadRequest {
         var redirectDecision: IdentifiedClosure<@Sendable (RedirectProposal) -> Bool>?
         var checksum: Checksum?
         var maximumByteCount: Int64?
+        var expectedByteCount: Int64?
+        var acceptedMediaTypes: [String]?
+        var responseValidation: ResponseValidation?
         var connectionCount: Int?
         var bandwidthLimit = ByteRate.unlimited
         var retryPolicy: RetryPolicy?

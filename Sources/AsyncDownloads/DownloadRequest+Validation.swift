@@ -27,6 +27,13 @@ extension DownloadRequest {
             return fault("the user info has more than 4 KiB")
         }
         if let maximumByteCount, maximumByteCount < 0 { return fault("the maximum byte count is negative") }
+        if let expectedByteCount, expectedByteCount < 0 { return fault("the expected byte count is negative") }
+        if let acceptedMediaTypes {
+            if acceptedMediaTypes.isEmpty { return fault("the list of accepted media types is empty") }
+            if let type = acceptedMediaTypes.first(where: { MediaType($0) == nil }) {
+                return fault("not a media type: \(String(reflecting: type))")
+            }
+        }
         if let connectionCount, !(1...16).contains(connectionCount) {
             return fault("the connection count must be from 1 to 16")
         }

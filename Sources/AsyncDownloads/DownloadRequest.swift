@@ -318,7 +318,7 @@ public struct DownloadRequest: Sendable, Hashable {
         set { content.value = newValue }
     }
 
-    private var options: Options {
+    var options: Options {
         get { content.value.options.value }
         set { content.value.options.value = newValue }
     }

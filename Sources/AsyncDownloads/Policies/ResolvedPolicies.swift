@@ -6,6 +6,8 @@ struct ResolvedPolicies: Sendable, Hashable {
     var priority = DownloadRequest.Priority.normal
     /// The most bytes that are accepted; nil for any number.
     var maximumByteCount: Int64?
+    /// The length that the file is expected to have; nil if that isn't known, or if the subscribers expect different ones.
+    var expectedByteCount: Int64?
     /// The time for which the server may send nothing; nil for any time.
     var idleTimeout: Duration?
     /// The time for the whole download; nil for any time.
@@ -26,7 +28,8 @@ struct ResolvedPolicies: Sendable, Hashable {
     /// Resolves the settings of a request.
     init(_ request: DownloadRequest, _ configuration: Downloader.Configuration) {
         priority = request.priority
-        maximumByteCount = request.maximumByteCount
+        maximumByteCount = request.largestByteCount
+        expectedByteCount = request.expectedByteCount
         idleTimeout = (request.idleTimeout ?? configuration.idleTimeout).duration
         deadline = (request.deadline ?? configuration.deadline).duration
         retryPolicy = request.retryPolicy ?? configuration.retryPolicy
@@ -40,6 +43,7 @@ struct ResolvedPolicies: Sendable, Hashable {
     func combined(with other: Self) -> Self {
         var all = self
         all.priority = max(priority, other.priority)
+        all.expectedByteCount = Self.common(expectedByteCount, other.expectedByteCount)
         all.maximumByteCount = Self.larger(maximumByteCount, other.maximumByteCount)
         all.idleTimeout = Self.larger(idleTimeout, other.idleTimeout)
         all.deadline = nil
@@ -55,6 +59,21 @@ struct ResolvedPolicies: Sendable, Hashable {
     private static func larger<Value: Comparable>(_ left: Value?, _ right: Value?) -> Value? {
         guard let left, let right else { return nil }
         return max(left, right)
+    }
+
+    /// Returns the value of both, or of the only one; nil if they have different ones.
+    private static func common<Value: Equatable>(_ left: Value?, _ right: Value?) -> Value? {
+        guard let left, let right else { return left ?? right }
+        return left == right ? left : nil
+    }
+
+    /// Returns the error of a body that is longer than any subscriber accepts, or nil if it isn't.
+    func excess(_ count: Int64?) -> DownloadError? {
+        guard let maximumByteCount, let count, count > maximumByteCount else { return nil }
+        if maximumByteCount == expectedByteCount {
+            return DownloadError(.unexpectedByteCount, "\(count) bytes, \(maximumByteCount) expected")
+        }
+        return DownloadError(.bodyTooLarge, "\(count) bytes, \(maximumByteCount) allowed")
     }
 
     /// The interval between checks of running exchanges, by which the idle timeout is exceeded by at most a quarter.

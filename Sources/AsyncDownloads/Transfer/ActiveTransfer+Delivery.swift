@@ -34,12 +34,29 @@ extension ActiveTransfer {
     /// Serves the subscribers in rounds until each one has a result; runs while the queue performs nothing else.
     private func deliver(_ delivery: inout FileDelivery, of representation: Representation) {
         while let (recipients, digest) = nextRecipients(delivery, of: representation) {
+            guard !recipients.isEmpty else { return deliverLater(delivery, of: representation) }
             guard let round = delivery.prepare(recipients, serverDigest: digest) else { continue }
             guard let outcomes = place(round, delivery, of: representation) else { return }
             delivery.record(outcomes, of: round)
         }
         delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
         finished(.success(delivery.results))
+    }
+
+    /// Continues the delivery when the subscribers that are left have accepted the response.
+    private func deliverLater(_ delivery: FileDelivery, of representation: Representation) {
+        // The queue performs nothing else until then.
+        queue.suspend()
+        yieldPermit()
+        let proceed = { @Sendable [self] in
+            DispatchQueue.runBlocking { [self] in
+                var delivery = delivery
+                deliver(&delivery, of: representation)
+                queue.resume()
+            }
+        }
+        guard let gate = updateQuietly({ $0.acceptance.whenSettled() }) else { return proceed() }
+        gate.onOpen(proceed)
     }
 
     /// Places the file for a round, and returns the outcomes, or nil if the delivery continues when it is placed.
@@ -64,17 +81,22 @@ extension ActiveTransfer {
 
     /// Returns the subscribers without a result, or nil if each one has a result; after that, no subscriber can attach.
     ///
+    /// The result is empty if all of these subscribers still have to accept the response.
+    ///
     /// If the transfer finishes without subscribers because of its policy, the recipient is the one that detached last.
     private func nextRecipients(
         _ delivery: FileDelivery, of representation: Representation
     ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
         update { state, _ in
-            var recipients = state.subscribers.active.filter { delivery.results[$0.id] == nil }.map {
+            let waiting = state.subscribers.active.filter { delivery.results[$0.id] == nil }
+            var recipients = waiting.filter { !state.acceptance.isPending($0.id) }.map {
                 FileDelivery.Recipient(
                     id: $0.id, request: $0.subscriber.request, formerFile: state.examinedFiles.formerFile(of: $0.id))
             }
             // If the last subscriber discarded while the bytes were verified, no one wants a file of them.
-            let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
+            let isForNobody =
+                state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
+                && state.subscribers.lastDetached.map { !state.acceptance.hasRefused($0.id) } ?? false
             // Its path stays reserved until the file is placed.
             let kept = isForNobody ? state.subscribers.lastDetached?.request.destination.path : nil
             releaseClosingPaths(&state, except: kept)
@@ -84,7 +106,7 @@ extension ActiveTransfer {
                         id: last.id, request: last.request, formerFile: state.examinedFiles.formerFile(of: last.id))
                 ]
             }
-            guard !recipients.isEmpty else {
+            guard !recipients.isEmpty || !waiting.isEmpty else {
                 state.delivery.serve()
                 return nil
             }

@@ -11,17 +11,15 @@ extension ActiveTransfer {
             if head.status.asksForFewerRequests, !head.asksToWait(at: environment.time.date) {
                 makeRoom(forRequestOf: id, isResponse: true, &state)
             }
-            var (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
-            decision.actions += actions
-            endOversized(&state, &decision, at: now)
-            // The subscribers that are left may be paused, which has stopped the exchange.
-            if state.machine.phase != .preparing { reply = .proceed }
+            let isProposed = propose(head, exchange: id, &state, &decision)
+            let reply = isProposed ? .proceed : handleHead(head, exchange: id, &state, &decision)
             let isAside = reply != .proceed && (reply == .holdBack || writesAside(state, exchange: id))
             if isAside, case .start(let representation) = reply {
                 decision.actions.append(.startPartial(representation, exchange: id))
             }
             // The gate is set under the lock, before an action may open it.
-            return (reply, isAside ? receiver.shutGate() : nil, state.storage.partial, state.machine.credentials)
+            let gate = isAside || isProposed ? receiver.shutGate() : nil
+            return (reply, gate, state.storage.partial, state.machine.credentials)
         }
         if let gate { return .notYet(gate) }
         if case .start(let representation) = reply, let partial {
@@ -43,6 +41,16 @@ extension ActiveTransfer {
             }
         }
         return .ready
+    }
+
+    private func handleHead(
+        _ head: ResponseHead, exchange id: ExchangeID, _ state: inout State, _ decision: inout Decision
+    ) -> TransferStateMachine.HeadReply {
+        let (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
+        decision.actions += actions
+        endOversized(&state, &decision, at: now)
+        // The subscribers that are left may be paused, which has stopped the exchange.
+        return state.machine.phase == .preparing ? reply : .proceed
     }
 
     /// Writes the bytes on the engine's thread, where no copy is needed: they are valid during the call only.

@@ -111,6 +111,7 @@ extension ActiveTransfer {
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
             for (_, receiver) in state.connections.all { answered(receiver, .nothing, &decision) }
             state.connections.removeAll()
+            for task in state.acceptance.removeAll() { decision.effects.append(DeferredEffect { task.cancel() }) }
             return state.subscribers.takeDeadlineTimers() + state.scheduled.takeTimers()
         }
         for timer in timers { timer.cancel() }

@@ -104,7 +104,7 @@ extension ActiveTransfer {
         // Two resources with the same bytes may differ later.
         guard let file = store.recordedFile(handle), candidate.isNamed || !isOfAnotherResource(file),
             store.isPrivate(file.information, at: path),
-            request.maximumByteCount.map({ file.information.size <= $0 }) ?? true,
+            request.lengthError(file.information.size) == nil,
             // A file is hashed once, although the partial file may be opened many times.
             !withState({ $0.examinedFiles.isRejected(file.information, for: id) })
         else { return nil }
@@ -144,7 +144,7 @@ extension ActiveTransfer {
         guard environment.existingFilePolicy(of: request) == .reuse else { return nil }
         return firstFile(of: request) { candidate in
             guard let record = environment.store.finishedFile(at: candidate.path).flatMap(ownRecord),
-                request.maximumByteCount.map({ record.length <= $0 }) ?? true
+                request.lengthError(record.length) == nil
             else { return nil }
             return ExistingFile(path: candidate.path, length: record.length, record: record)
         }

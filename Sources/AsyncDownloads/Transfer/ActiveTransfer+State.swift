@@ -7,6 +7,7 @@ extension ActiveTransfer {
         var storage: TransferStorage
         var examinedFiles = ExaminedFiles()
         var delivery = DeliveryState()
+        var acceptance = ResponseAcceptance()
         var connections = TransferConnections()
         var permit = TransferPermit()
         var scheduled = ScheduledWork()

@@ -57,8 +57,8 @@ extension ActiveTransfer {
             let (store, start) = (environment.store, now)
             let result = Result { () throws(DownloadError) -> PartialFile in
                 if isDiscarded { return try store.openToDiscard(location, and: former) }
-                if former == nil, let new = try store.openNew(location) { return new }
-                return try store.open(location, continuing: former)
+                if former == nil, let new = try store.openNew(location) { return try withSpace(new) }
+                return try withSpace(try store.open(location, continuing: former))
             }
             // Bytes that could not be moved are there for a later request.
             if let former, (try? result.get()) != nil, store.holds(former) { environment.keptLocations.insert(former) }
@@ -77,6 +77,21 @@ extension ActiveTransfer {
             }
             opened(result, existing: isDiscarded || !mayAskAboutFiles ? nil : existingRepresentation())
         }
+    }
+
+    /// Returns the partial file if its volume has enough space for the file that is expected (rule 44), and closes it
+    /// otherwise.
+    private func withSpace(_ partial: PartialFile) throws(DownloadError) -> PartialFile {
+        guard let expected = withState({ $0.machine.policies.expectedByteCount }), !partial.isInMemory else {
+            return partial
+        }
+        var missing = expected
+        if case .bytes(_, let received) = partial.finding { missing -= received.count }
+        guard let available = try? environment.store.disk.availableSpace(in: partial.location.directory),
+            available < missing
+        else { return partial }
+        partial.close()
+        throw DownloadError(.diskFull, "\(missing) bytes are needed, and \(available) are available")
     }
 
     /// Determines where the bytes are to be when the partial file is opened.

@@ -51,6 +51,7 @@ extension ActiveTransfer {
             }
             endOversized(&state, &decision, at: now)
             endUnlessWaiting(&state, &decision)
+            if isJoining { proposeAccepted(to: id, request, &state, &decision) }
             return id
         }
     }
@@ -80,8 +81,7 @@ extension ActiveTransfer {
     /// Ends the subscribers that accept fewer bytes than the file has, if others accept more.
     func endOversized(_ state: inout State, _ decision: inout Decision, at now: Duration) {
         let count = state.machine.bytes.representation?.length ?? state.machine.bytes.intervals.upperBound
-        for (id, limit) in state.subscribers.oversized(count) {
-            let error = DownloadError(.bodyTooLarge, "\(count) bytes or more, \(limit) allowed")
+        for (id, error) in state.subscribers.oversized(count) {
             detach(id, .failure(error), &state, &decision, at: now)
         }
     }
@@ -146,6 +146,7 @@ extension ActiveTransfer {
             }
         }
         decision.effects += state.subscribers.end(id, outcome)
+        stopAsking(id, &state, &decision)
         return true
     }
 

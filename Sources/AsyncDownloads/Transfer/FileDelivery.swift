@@ -92,9 +92,7 @@ struct FileDelivery {
             let expected = recipient.request.checksum
             do throws(DownloadError) {
                 if let failure { throw failure }
-                if let limit = recipient.request.maximumByteCount, limit < length {
-                    throw DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
-                }
+                if let error = recipient.request.lengthError(length) { throw error }
                 if let wanted = expected ?? serverDigest { try check(wanted, isServers: expected == nil) }
             } catch {
                 results[recipient.id] = .failure(error)
@@ -174,7 +172,9 @@ struct FileDelivery {
         // Bytes that are no longer needed are kept only if they may be correct, that is, if reading them failed.
         let isOver =
             isDiscarded
-            || results.values.contains { $0.failure == nil || $0.failure?.code == .checksumMismatch }
+            || results.values.contains {
+                $0.failure.map { [.checksumMismatch, .unexpectedByteCount].contains($0.code) } ?? true
+            }
         if isOver { partial.discard() } else { _ = keep() }
     }
 

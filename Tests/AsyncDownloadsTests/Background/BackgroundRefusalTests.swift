@@ -10,11 +10,14 @@ struct BackgroundRefusalTests {
     @Test func `requests that a background session cannot carry out are refused`() async throws {
         let app = try BackgroundApp()
         let life = app.launch()
-        var requests = [DownloadRequest](repeating: app.request(1), count: 4)
+        var requests = [DownloadRequest](repeating: app.request(1), count: 7)
         requests[0].destination = .memory
         requests[1].idleTimeout = .seconds(5)
         requests[2].deadline = .seconds(5)
         requests[3].headers["X-Key"] = "1"
+        requests[4].acceptedMediaTypes = ["application/zip"]
+        requests[5].validateResponse = { _ in }
+        requests[6].expectedByteCount = 5
         for request in requests {
             #expect(await life.downloader.start(request).failure?.code == .unsupported)
         }

@@ -140,7 +140,7 @@ struct ExistingFileTests {
             (resource.script, resource.repeatsLastStep) = ([page], true)
             environment.server.serve(resource, at: "/a")
             let error = await #expect(throws: DownloadError.self) { try await environment.downloader.download(request) }
-            #expect(error?.code == .malformedResponse)
+            #expect(error?.code == .unexpectedHTML)
             #expect(try environment.holds(Self.content))
             environment.server.serve(Self.resource(), at: "/a")
             #expect(try await environment.downloader.download(request).isReused)

@@ -74,7 +74,7 @@ package struct ResponseInterpreter: Sendable {
         if let known = requested.start > 0 ? known : existing, looksLikePortal(head, insteadOf: known) {
             return .fail(
                 .init(
-                    .malformedResponse, "received a web page instead of the file, possibly from a captive portal",
+                    .unexpectedHTML, "received a web page instead of the file, possibly from a captive portal",
                     isRetryable: true))
         }
         guard requested.start > 0 else {
@@ -111,8 +111,7 @@ package struct ResponseInterpreter: Sendable {
     ///
     /// Such a page is HTML without a validator, and the known representation has another type and length.
     private func looksLikePortal(_ head: ResponseHead, insteadOf known: Representation) -> Bool {
-        guard let type = contentType(head)?.lowercased() else { return false }
-        return type.hasPrefix("text/html") && known.contentType?.lowercased().hasPrefix("text/html") != true
+        MediaType(contentType(head))?.isHTML == true && MediaType(known.contentType)?.isHTML != true
             && known.validator?.matches(head.headers, receivedAt: date) == .absent && length(head) != known.length
     }
 

@@ -53,6 +53,9 @@ extension DownloadRequest {
         if deadline != nil { return unsupported("a download in a background session cannot have a deadline") }
         if authorizer != nil { return unsupported("a background session cannot ask for authorization") }
         if shouldFollowRedirect != nil { return unsupported("the system follows redirects of a background session") }
+        if acceptedMediaTypes != nil || validateResponse != nil || expectedByteCount != nil {
+            return unsupported("a background session accepts any response with the file")
+        }
         if let secret = callerHeaders.secretFields.first(where: { _ in true }) {
             return unsupported(
                 "header \(secret.name) would be recorded and sent to other origins; name it in nonsecretHeaders")

@@ -13,8 +13,11 @@ struct ExchangeProgress: Sendable {
 
     /// The phase of an exchange.
     enum Phase: Sendable {
-        /// The request was sent, and no head was accepted. Continues with `preparing` or `receiving`.
+        /// The request was sent, and no head was accepted. Continues with `proposed`, `preparing` or `receiving`.
         case connecting
+        /// A head waits for the subscribers to accept it, and the body is held back; the exchange may have ended meanwhile.
+        /// Continues with `connecting`, where the head is handled.
+        case proposed(ResponseHead, end: ExchangeEnd?)
         /// A head was accepted, and the body doesn't flow yet. Continues with `receiving` or `endedEarly`.
         case preparing(Preparation)
         /// The exchange ended while the store was preparing. Its bytes so far count, and the end is handled afterwards.
@@ -92,13 +95,18 @@ struct ExchangeProgress: Sendable {
     /// Whether the body is held back until the store is ready.
     var isHeldBack: Bool {
         switch phase {
-        case .preparing, .endedEarly: true
+        case .proposed, .preparing, .endedEarly: true
         case .connecting, .receiving: false
         }
     }
 
     /// Whether the end was reported.
-    var hasEnded: Bool { if case .endedEarly = phase { true } else { false } }
+    var hasEnded: Bool {
+        switch phase {
+        case .endedEarly, .proposed(_, end: _?): true
+        case .connecting, .proposed, .preparing, .receiving: false
+        }
+    }
 }
 
 // MARK: - Phases
@@ -127,6 +135,19 @@ extension ExchangeProgress {
         return true
     }
 
+    /// Keeps a head until the subscribers have accepted or refused it.
+    mutating func propose(_ head: ResponseHead) {
+        phase = .proposed(head, end: nil)
+        isWaitingForConnectivity = false
+    }
+
+    /// Returns the head that the subscribers have accepted, to be handled now, and the end if that was reported.
+    mutating func takeProposed() -> (head: ResponseHead, end: ExchangeEnd?)? {
+        guard case .proposed(let head, let end) = phase else { return nil }
+        phase = .connecting
+        return (head, end)
+    }
+
     /// Accepts a head whose body is the start of a new representation.
     mutating func acceptWhole(end: Int64?, preparation: Preparation) {
         position = 0
@@ -142,9 +163,13 @@ extension ExchangeProgress {
         return end
     }
 
-    /// Keeps the end until the store is ready.
+    /// Keeps the end until the store is ready, or until the subscribers have accepted the head.
     mutating func endEarly(_ end: ExchangeEnd) {
-        phase = .endedEarly(end)
+        if case .proposed(let head, _) = phase {
+            phase = .proposed(head, end: end)
+        } else {
+            phase = .endedEarly(end)
+        }
     }
 
     mutating func cancel(at now: Duration) {

@@ -121,7 +121,7 @@ extension TransferStateMachine {
         switch exchange.phase {
         case .connecting: return exchange.isExtra || run.othersReceive(besides: id)
         case .receiving: return (exchange.isExtra || run.othersReceive(besides: id)) && exchange.isPremature(end)
-        case .preparing, .endedEarly: return false
+        case .proposed, .preparing, .endedEarly: return false
         }
     }
 

@@ -194,9 +194,10 @@ extension TransferStateMachine {
         switch reason {
         case .discarding, .purging:
             return [.discardPartial]
-        case .failing(let error) where error.code == .bodyTooLarge && !policies.wantsFile:
+        case .failing(let error)
+        where error.code == .unexpectedByteCount || error.code == .bodyTooLarge && !policies.wantsFile:
             // A body for memory: no later request with this limit could use its bytes. The bytes of a file are kept,
-            // for a request without a limit.
+            // for a request without a limit, unless the file is another one than expected.
             bytes.kept(IntervalSet())
             return [.discardPartial]
         case .keeping, .failing, .retrying, .refreshing, .moving, .reusing:

@@ -42,15 +42,18 @@ extension TransferStateMachine {
     /// The origin of the next extra request.
     var extraOrigins: OriginPair { run.extraAddress.redirects(address.redirects).origins }
 
+    /// The length of the file: the one that the server has stated, or the one that is expected.
+    private var expectedByteCount: Int64? { bytes.representation?.length ?? policies.expectedByteCount }
+
     /// The latest progress.
     var progress: DownloadProgress {
-        meter.progress(received: bytes.count, expected: bytes.representation?.length)
+        meter.progress(received: bytes.count, expected: expectedByteCount)
     }
 
     /// The event that says what was accepted.
     var started: DownloadEvent {
         .started(
-            expectedByteCount: bytes.representation?.length, isResumable: bytes.isResumable,
+            expectedByteCount: expectedByteCount, isResumable: bytes.isResumable,
             suggestedName: bytes.representation?.suggestedName, contentType: bytes.representation?.contentType)
     }
 
@@ -133,10 +136,7 @@ extension TransferStateMachine {
     }
 
     /// The error of a body of this length if no subscriber accepts it.
-    func tooLarge(_ length: Int64?) -> DownloadError? {
-        guard let limit = policies.maximumByteCount, let length, length > limit else { return nil }
-        return DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
-    }
+    func tooLarge(_ length: Int64?) -> DownloadError? { policies.excess(length) }
 
     /// Whether the device has no network connection, and the engine waits for one.
     var isWaitingForConnectivity: Bool {

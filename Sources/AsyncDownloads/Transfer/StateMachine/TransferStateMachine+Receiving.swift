@@ -109,8 +109,8 @@ extension TransferStateMachine {
         guard isExchanging, exchange.isReceiving else { return [] }
         var actions = reportWritten(count, at: now)
         if exchange.hasOverflowed {
-            let limit = policies.maximumByteCount ?? bytes.count
-            actions += drain(.fail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed")), at: now)
+            let error = policies.excess(policies.maximumByteCount.map { $0 + 1 }) ?? DownloadError(.bodyTooLarge)
+            actions += drain(.fail(error), at: now)
         } else {
             if run.exchanges.isExhausted(id, bytes.intervals) || bytes.isComplete { actions += cancelUseless(at: now) }
             actions += startExtras(at: now)
@@ -197,7 +197,7 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         if isHarmless(end, of: exchange, id) { return handleHarmlessEnd(exchange, id, at: now) }
         switch exchange.phase {
-        case .preparing:
+        case .proposed, .preparing:
             run.exchanges.update(id) { $0.endEarly(end) }
             return []
         case .endedEarly:

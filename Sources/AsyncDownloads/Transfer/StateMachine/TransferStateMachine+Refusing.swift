@@ -2,12 +2,13 @@ internal import struct Foundation.Data
 
 /// Responses that refuse a request, and the first bytes of their bodies.
 extension TransferStateMachine {
-    /// The longest time for which the rest of a refusal's body is awaited, if no attempt follows.
+    /// The longest time for which the rest of a refusal's body is awaited.
     private static let longestRefusalTime = Duration.seconds(5)
 
     /// Whether the body of the exchange belongs to the error that follows.
     func awaitsRefusal(_ id: ExchangeID) -> Bool {
-        guard isRunning, case .draining(let followUp) = run.step, followUp.error?.response != nil else { return false }
+        guard isRunning, case .draining(let followUp) = run.step, followUp.error?.isRefusal == true
+        else { return false }
         return run.exchanges[id]?.isCanceled == false
     }
 
@@ -19,7 +20,7 @@ extension TransferStateMachine {
 
     /// Cancels the exchange of a refusal that sends its body for too long.
     mutating func cancelLongRefusal(at now: Duration) -> [TransferAction] {
-        guard case .draining(.fail(let error)) = run.step, error.response != nil,
+        guard case .draining(let followUp) = run.step, followUp.error?.isRefusal == true,
             run.exchanges.all.contains(where: {
                 !$0.exchange.isCanceled && now - $0.exchange.lastActivity >= Self.longestRefusalTime
             })
@@ -33,8 +34,8 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         let error = error.concerning(head)
         // The body of the last attempt is worth waiting for, since nothing else follows.
-        if !error.isRetryable { return drain(.fail(error), canceling: false, at: now) }
-        return drain(.retry(error), canceling: !hasShortBody && !isLastAttempt(error), at: now)
+        let isAwaited = hasShortBody || error.isRefusal && isLastAttempt(error)
+        return drain(error.isRetryable ? .retry(error) : .fail(error), canceling: !isAwaited, at: now)
     }
 
     /// Whether no attempt follows after a failure.
@@ -45,12 +46,8 @@ extension TransferStateMachine {
 }
 
 extension DownloadError {
-    /// Returns the same error, with the head of the response that is its reason.
-    func concerning(_ head: ResponseHead) -> Self {
-        var error = self
-        error.response = head.withoutSecrets
-        return error
-    }
+    /// Whether a response is the reason whose body may describe it.
+    fileprivate var isRefusal: Bool { response?.status.isSuccess == false }
 }
 
 extension Run.DrainFollowUp {
@@ -64,7 +61,7 @@ extension Run.DrainFollowUp {
 
     /// Returns the same step, with the first bytes of the body in its error if a response is its reason.
     fileprivate func withResponseBody(_ body: Data) -> Self {
-        guard var error, error.response != nil else { return self }
+        guard var error, error.isRefusal else { return self }
         error.responseBody = body
         if case .retry = self { return .retry(error) }
         return .fail(error)

@@ -86,18 +86,23 @@ extension TransferStateMachine {
         if exchange.isExtra {
             return (.proceed, handleExtra(decideExtra(head, exchange, date: date), id, at: now))
         }
-        let interpreter = ResponseInterpreter(
+        let interpreter = interpreter(of: exchange, date: date)
+        let actions =
+            exchange.compares
+            ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
+            : handle(interpreter.decide(head), head, id, at: now)
+        return (reply(to: id), actions)
+    }
+
+    /// Returns the interpreter of the response to an exchange that isn't an extra one.
+    func interpreter(of exchange: ExchangeProgress, date: HTTPDate) -> ResponseInterpreter {
+        ResponseInterpreter(
             requested: exchange.request, known: bytes.representation, received: bytes.intervals.prefixEnd,
             url: address.url.absoluteString, decodesContent: settings.decodesContent, date: date,
             requiresVerification: address.requiresVerification || run.existing?.requiresValidator ?? false,
             mayDropCondition: strategy.mayDropCondition,
             toleratesChange: toleratesChange,
             existing: run.existing?.representation)
-        let actions =
-            exchange.compares
-            ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
-            : handle(interpreter.decide(head), head, id, at: now)
-        return (reply(to: id), actions)
     }
 
     /// Handles that the other files of the host give connections up after a refusal, which follows.

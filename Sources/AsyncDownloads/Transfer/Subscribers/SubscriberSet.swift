@@ -72,13 +72,12 @@ struct SubscriberSet: Sendable {
     }
 
     /// Returns the subscribers that accept fewer than `count` bytes, if others accept more.
-    func oversized(_ count: Int64) -> [(id: SubscriberID, limit: Int64)] {
+    func oversized(_ count: Int64) -> [(id: SubscriberID, error: DownloadError)] {
         let limits = policies.values.lazy.map(\.maximumByteCount)
         guard limits.contains(where: { $0.map { $0 < count } ?? false }), limits.contains(where: { $0 != limits.first })
         else { return [] }
         return active.compactMap { active in
-            guard let limit = active.subscriber.request.maximumByteCount, limit < count else { return nil }
-            return (active.id, limit)
+            active.subscriber.policies.excess(count).map { (active.id, $0) }
         }
     }
 

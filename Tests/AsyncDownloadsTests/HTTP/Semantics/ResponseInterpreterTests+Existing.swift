@@ -15,7 +15,7 @@ struct ExistingInterpreterTests {
         let verdict: Verdict
     }
 
-    private static let portal = Verdict.fail(.malformedResponse, retryable: true)
+    private static let portal = Verdict.fail(.unexpectedHTML, retryable: true)
 
     @Test(
         arguments: [

@@ -197,8 +197,8 @@ struct ResponseInterpreterTests {
         arguments: [
             .rest(
                 of: .sample(type: "application/zip"), 200, ["Content-Type": "text/html", "Content-Length": "9"],
-                .fail(.malformedResponse, retryable: true)),
-            .rest(200, ["Content-Type": "Text/HTML; charset=utf-8"], .fail(.malformedResponse, retryable: true)),
+                .fail(.unexpectedHTML, retryable: true)),
+            .rest(200, ["Content-Type": "Text/HTML; charset=utf-8"], .fail(.unexpectedHTML, retryable: true)),
             .rest(
                 of: .sample(type: "text/html"), 200, ["Content-Type": "text/html", "Content-Length": "9"],
                 .begin(length: 9, end: 9, .contentChanged)),

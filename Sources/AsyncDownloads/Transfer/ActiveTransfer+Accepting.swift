@@ -1,0 +1,137 @@
+/// The subscribers' decisions about a response, before a byte of its body counts (rule 66).
+extension ActiveTransfer {
+    /// Asks the subscribers about the response of an exchange; those that refuse it are detached.
+    ///
+    /// - Returns: Whether the body has to be held back until the closure of a subscriber has accepted the response.
+    func propose(
+        _ head: ResponseHead, exchange id: ExchangeID, _ state: inout State, _ decision: inout Decision
+    ) -> Bool {
+        guard state.subscribers.mayRefuse(head),
+            let candidate = state.machine.candidate(of: head, exchange: id, date: environment.time.date)
+        else { return false }
+        let continues = head.statusCode == 206 && !state.machine.bytes.intervals.isEmpty
+        for task in state.acceptance.begin(candidate, continues: continues) {
+            decision.effects.append(DeferredEffect { task.cancel() })
+        }
+        for (subscriber, request) in state.activeRequests where state.acceptance.mustAsk(subscriber) {
+            ask(subscriber, request, about: candidate, &state, &decision)
+        }
+        if state.subscribers.isEmpty, let last = state.subscribers.lastDetached,
+            !state.acceptance.hasRefused(last.id), last.request.refusal(of: candidate) != nil
+        {
+            // The transfer continues without subscribers, for the one that has left.
+            decision.actions += state.machine.stop(.abandon, at: now)
+        }
+        guard !state.acceptance.permitsBody, state.machine.awaitAcceptance(of: head, exchange: id) else { return false }
+        state.acceptance.hold(id)
+        return true
+    }
+
+    /// Asks a subscriber that has attached about the response that the others have accepted, or are asked about.
+    func proposeAccepted(
+        to id: SubscriberID, _ request: DownloadRequest, _ state: inout State, _ decision: inout Decision
+    ) {
+        guard let candidate = state.acceptance.isPending ? state.acceptance.candidate : state.machine.acceptedCandidate,
+            request.hasResponseConditions || candidate.mediaType?.isHTML == true
+        else { return }
+        if !state.acceptance.isPending { _ = state.acceptance.begin(candidate, continues: true) }
+        ask(id, request, about: candidate, &state, &decision)
+    }
+
+    private func ask(
+        _ id: SubscriberID, _ request: DownloadRequest, about candidate: CandidateResponse, _ state: inout State,
+        _ decision: inout Decision
+    ) {
+        if let error = request.refusal(of: candidate) {
+            refuse(id, error, &state, &decision)
+        } else if let validation = request.responseValidation {
+            let number = state.acceptance.validate(id)
+            decision.effects.append(
+                DeferredEffect { [self] in validate(candidate.head, by: validation, for: id, number: number) })
+        } else {
+            state.acceptance.accept(id)
+        }
+    }
+
+    private func refuse(
+        _ id: SubscriberID, _ error: DownloadError, _ state: inout State, _ decision: inout Decision
+    ) {
+        state.acceptance.refuse(id)
+        // This isn't a cancellation: regardless of the abandonment policy, the bytes of earlier runs are kept.
+        detach(id, .failure(error), policy: .pause, &state, &decision, at: now)
+    }
+
+    /// Calls the closure of a subscriber.
+    ///
+    /// The closure is asynchronous, and effects are not. There is one task for each subscriber with a closure and each
+    /// representation; the state holds it, so that it can be canceled.
+    private func validate(
+        _ head: ResponseHead, by validation: ResponseValidation, for id: SubscriberID, number: Int
+    ) {
+        let task = Task { [self] in
+            var refusal: DownloadError?
+            do {
+                try await validation.body(head)
+            } catch {
+                refusal = DownloadError(.responseRefused, underlyingError: error).concerning(head)
+            }
+            validated(id, number: number, refusal)
+        }
+        if !updateQuietly({ $0.acceptance.started(task, id, number: number) }) { task.cancel() }
+    }
+
+    private func validated(_ id: SubscriberID, number: Int, _ refusal: DownloadError?) {
+        update { state, decision in
+            // The race of the closure with the end of the subscriber, or with a response of another representation.
+            guard state.acceptance.ended(id, number: number) else { return }
+            if let refusal {
+                refuse(id, refusal, &state, &decision)
+            } else {
+                state.acceptance.accept(id)
+            }
+            decision.effects.append(DeferredEffect { [self] in continueAccepted() })
+        }
+    }
+
+    /// Stops asking a subscriber that is detached.
+    func stopAsking(_ id: SubscriberID, _ state: inout State, _ decision: inout Decision) {
+        let isPending = state.acceptance.isPending(id)
+        let task = state.acceptance.remove(id)
+        guard isPending else { return }
+        decision.effects.append(
+            DeferredEffect { [self] in
+                task?.cancel()
+                continueAccepted()
+            })
+    }
+
+    /// Continues with the response when a subscriber has accepted it, and with the delivery of the file when no closure is
+    /// being called.
+    ///
+    /// This is an input of its own, so that the end of the last subscriber has stopped the transfer before.
+    private func continueAccepted() {
+        let gate = update { state, decision in
+            if let id = state.acceptance.takeHeldExchange() {
+                let date = environment.time.date
+                var (reply, actions) = state.machine.proposalAccepted(exchange: id, at: now, date: date)
+                decision.actions += actions
+                endOversized(&state, &decision, at: now)
+                // The subscribers that are left may be paused, which has stopped the exchange.
+                if state.machine.phase != .preparing { reply = .proceed }
+                if case .start(let representation) = reply {
+                    decision.actions.append(.startPartial(representation, exchange: id))
+                }
+            }
+            return state.acceptance.takeGate()
+        }
+        gate?.open()
+    }
+}
+
+extension SubscriberSet {
+    /// Returns whether a subscriber may refuse a response with this head, so that the response has to be examined.
+    fileprivate func mayRefuse(_ head: ResponseHead) -> Bool {
+        active.contains { $0.subscriber.request.hasResponseConditions }
+            || MediaType(head.headers.first("Content-Type"))?.isHTML == true
+    }
+}

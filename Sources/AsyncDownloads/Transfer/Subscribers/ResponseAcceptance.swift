@@ -1,0 +1,108 @@
+/// Which subscribers of a transfer have accepted its response, and which closures are still being called (rule 66).
+struct ResponseAcceptance: Sendable {
+    /// A call of a subscriber's closure.
+    private struct Validation: Sendable {
+        let number: Int
+        var task: Task<Void, Never>?
+    }
+
+    /// The response that the subscribers were asked about last.
+    private(set) var candidate: CandidateResponse?
+    private var accepted: Set<SubscriberID> = []
+    private var refused: Set<SubscriberID> = []
+    private var validations: [SubscriberID: Validation] = [:]
+    private var validationCount = 0
+    /// The exchange whose body is held back.
+    private var heldExchange: ExchangeID?
+    /// The gate that opens when no closure is being called; nil while nothing waits for that.
+    private var gate: Gate?
+
+    /// Whether closures are being called.
+    var isPending: Bool { !validations.isEmpty }
+
+    /// Whether the body may flow: a subscriber has accepted the response, or no closure is being called.
+    ///
+    /// A subscriber whose closure takes long doesn't delay the others. It gets no file before it has accepted the response.
+    var permitsBody: Bool { !accepted.isEmpty || !isPending }
+
+    /// Returns whether the closure of a subscriber is being called.
+    func isPending(_ id: SubscriberID) -> Bool { validations[id] != nil }
+
+    /// Returns whether a subscriber has refused a response.
+    func hasRefused(_ id: SubscriberID) -> Bool { refused.contains(id) }
+
+    /// Returns whether a subscriber still has to be asked about the response.
+    func mustAsk(_ id: SubscriberID) -> Bool { !accepted.contains(id) && validations[id] == nil }
+
+    /// Begins with a response, and returns the closures' tasks that are of no more use.
+    ///
+    /// - Parameter continues: Whether it continues the bytes, so that it belongs to the representation that was accepted.
+    mutating func begin(_ new: CandidateResponse, continues: Bool) -> [Task<Void, Never>] {
+        defer { candidate = new }
+        if continues || candidate.map(new.isSame) ?? false { return [] }
+        defer { (accepted, validations) = ([], [:]) }
+        return validations.values.compactMap(\.task)
+    }
+
+    /// Records that a subscriber accepts the response.
+    mutating func accept(_ id: SubscriberID) {
+        accepted.insert(id)
+    }
+
+    /// Records that a subscriber refuses the response, which detaches it.
+    mutating func refuse(_ id: SubscriberID) {
+        refused.insert(id)
+    }
+
+    /// Begins a call of a subscriber's closure, and returns its number.
+    mutating func validate(_ id: SubscriberID) -> Int {
+        validationCount += 1
+        validations[id] = Validation(number: validationCount)
+        return validationCount
+    }
+
+    /// Stores the task of a call, and returns whether the call is still of use.
+    mutating func started(_ task: Task<Void, Never>, _ id: SubscriberID, number: Int) -> Bool {
+        guard validations[id]?.number == number else { return false }
+        validations[id]?.task = task
+        return true
+    }
+
+    /// Ends a call, and returns whether it was still of use.
+    mutating func ended(_ id: SubscriberID, number: Int) -> Bool {
+        guard validations[id]?.number == number else { return false }
+        validations[id] = nil
+        return true
+    }
+
+    /// Forgets a subscriber that is detached, and returns the task of its closure, to be canceled.
+    mutating func remove(_ id: SubscriberID) -> Task<Void, Never>? {
+        accepted.remove(id)
+        return validations.removeValue(forKey: id)?.task
+    }
+
+    /// Records that the body of an exchange is held back until it may flow.
+    mutating func hold(_ exchange: ExchangeID) {
+        heldExchange = exchange
+    }
+
+    /// Returns the exchange whose body was held back, once, when its body may flow.
+    mutating func takeHeldExchange() -> ExchangeID? { permitsBody ? heldExchange.take() : nil }
+
+    /// Ends all calls, and returns their tasks, to be canceled.
+    mutating func removeAll() -> [Task<Void, Never>] {
+        defer { validations = [:] }
+        return validations.values.compactMap(\.task)
+    }
+
+    /// Returns the gate that opens when no closure is being called; nil if that is so already.
+    mutating func whenSettled() -> Gate? {
+        guard isPending else { return nil }
+        let gate = gate ?? Gate()
+        self.gate = gate
+        return gate
+    }
+
+    /// Returns the gate to open, once, when no closure is being called.
+    mutating func takeGate() -> Gate? { isPending ? nil : gate.take() }
+}
