@@ -180,7 +180,7 @@ public final class Download: Sendable {
             return content.start
         }
         guard let old else { return }
-        let start = isRepeatable(old.source) ? downloader.restart(self, after: old) : nil
+        let start = isRepeatable(old.source) ? downloader.restart(self) : nil
         content.withLock { content in
             content.isRestarting = false
             if let start { content.start = start }

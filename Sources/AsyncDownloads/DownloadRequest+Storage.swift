@@ -56,8 +56,38 @@ extension DownloadRequest {
         var existingFilePolicy: ExistingFilePolicy?
         var background = BackgroundTaskOptions()
         var origin = RestoredOrigin()
+        var purpose = Purpose.download
 
         static let `default` = CopyOnWrite(Self())
+    }
+}
+
+extension DownloadRequest {
+    /// What a request is for.
+    enum Purpose: Sendable, Hashable {
+        /// The whole resource.
+        case download
+        /// The head of the response to a HEAD request.
+        case head
+        /// The head of the response to a GET request for the first byte.
+        case firstByte
+
+        /// Returns the largest number of bytes that one exchange requests; nil for no limit.
+        ///
+        /// - Parameter engine: The number that the engine needs.
+        func windowLength(_ engine: Int64?) -> Int64? {
+            switch self {
+            case .download: engine
+            case .head: nil
+            case .firstByte: 1
+            }
+        }
+    }
+
+    /// What the request is for.
+    var purpose: Purpose {
+        get { options.purpose }
+        set { options.purpose = newValue }
     }
 }
 

@@ -20,7 +20,9 @@ extension Downloader {
     /// The time that this method takes is proportional to the number of unfinished downloads.
     public func downloads(for url: URL) -> [Download] {
         let text = ByteText(TransferKey.url(of: url))
-        let isIncluded: (DownloadRequest) -> Bool = { ByteText(TransferKey.url(of: $0.url)) == text }
+        let isIncluded: (DownloadRequest) -> Bool = {
+            $0.purpose == .download && ByteText(TransferKey.url(of: $0.url)) == text
+        }
         // All requests that share a transfer have one URL, unless they have an identity.
         return handles(ofTransfers: { $0.identity != nil || isIncluded($0) }) { isIncluded($1) }
     }
@@ -30,7 +32,7 @@ extension Downloader {
     ///
     /// The result includes paused downloads and those whose handles have been released. With a background session, it
     /// contains the downloads that this process has started and those that ``restored()`` has returned.
-    public var downloads: [Download] { handles { _, _ in true } }
+    public var downloads: [Download] { handles { $1.purpose == .download } }
 
     /// Returns a new handle for the unfinished download with an identifier; `nil` if there is none.
     ///

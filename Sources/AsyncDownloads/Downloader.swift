@@ -142,21 +142,33 @@ public final class Downloader: Sendable {
         _ request: DownloadRequest, id: Download.ID = Download.ID(), isRunning: Bool = true,
         continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
+        if let background, configurationError == nil {
+            return Download(id, request, background.start(request, id, isRunning: isRunning), of: self)
+        }
+        return startInProcess(request, id: id, isRunning: isRunning, continuing: unfinished)
+    }
+
+    /// Starts a download in this process, also if there is a background session.
+    func startInProcess(
+        _ request: DownloadRequest, id: Download.ID = Download.ID(), isRunning: Bool = true,
+        continuing unfinished: UnfinishedPartial? = nil
+    ) -> Download {
         let request = completed(request)
         return Download(
             id, request, begin(request, id, isRunning: isRunning, continuing: unfinished), of: self)
     }
 
     /// Starts an ended download again.
-    func restart(_ download: Download, after ended: Download.Start) -> Download.Start {
+    func restart(_ download: Download) -> Download.Start {
         var request = download.request
         (request.priority, request.networkAccess) = (download.priority, download.networkAccess)
+        if let background, configurationError == nil { return background.start(request, download.id, isRunning: true) }
         return begin(request, download.id)
     }
 
     /// Returns the request with the limit of a download into memory.
     private func completed(_ request: DownloadRequest) -> DownloadRequest {
-        guard background == nil, request.destination == .memory, request.maximumByteCount == nil else { return request }
+        guard request.destination == .memory, request.maximumByteCount == nil else { return request }
         var request = request
         request.maximumByteCount = configuration.maximumDataByteCount
         return request
@@ -168,7 +180,6 @@ public final class Downloader: Sendable {
         continuing unfinished: UnfinishedPartial? = nil
     ) -> Download.Start {
         if let error = configurationError { return .refused(error.concerning(request.url)) }
-        if let background { return background.start(request, id, isRunning: isRunning) }
         if let error = request.validationError { return .refused(error) }
         environment.network.start()
         let key = TransferKey(request).digest

@@ -96,6 +96,7 @@ final class TransferEnvironment: Sendable {
         TransferSettings(
             // Most URLs are in normal form, and parsing one again takes longer than comparing it.
             url: key.url == request.url.absoluteString ? request.url.absoluteURL : URL(string: key.url) ?? request.url,
+            method: request.purpose == .head ? .head : .get,
             headers: request.callerHeaders,
             credentialOrigins: Set(request.credentialOrigins.compactMap { Origin(text: $0) }),
             account: request.account,
@@ -105,7 +106,7 @@ final class TransferEnvironment: Sendable {
             minimumRate: configuration.minimumRate > 0 ? configuration.minimumRate : nil,
             connections: request.connectionCount.map { .fixed($0) }
                 ?? .automatic(maximum: configuration.largestConnectionCount),
-            windowLength: transport.windowLength,
+            windowLength: request.purpose.windowLength(transport.windowLength),
             decodesContent: transport.decodesContent,
             waitsForOwner: (request.partialInUsePolicy ?? configuration.partialInUsePolicy).waits)
     }

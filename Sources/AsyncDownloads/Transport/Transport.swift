@@ -45,8 +45,17 @@ extension Transport {
     package var usesLocalProxy: Bool { false }
 }
 
-/// A GET request that is ready to be sent.
+/// A request that is ready to be sent.
 package struct ExchangeRequest: Sendable, Hashable {
+    /// The method of a request (RFC 9110, 9.3).
+    package enum Method: String, Sendable, Hashable {
+        case get = "GET"
+        /// A request whose response has no body.
+        case head = "HEAD"
+    }
+
+    /// The method.
+    package var method: Method
     /// The URL of the request.
     package var url: URL
     /// All header fields that the package sends.
@@ -57,8 +66,10 @@ package struct ExchangeRequest: Sendable, Hashable {
     package var networkAccess: NetworkAccess
 
     package init(
-        url: URL, headers: HeaderFields, sendsCredentials: Bool = true, networkAccess: NetworkAccess = NetworkAccess()
+        method: Method = .get, url: URL, headers: HeaderFields, sendsCredentials: Bool = true,
+        networkAccess: NetworkAccess = NetworkAccess()
     ) {
+        self.method = method
         self.url = url
         self.headers = headers
         self.sendsCredentials = sendsCredentials

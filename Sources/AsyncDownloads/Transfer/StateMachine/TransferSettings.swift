@@ -3,6 +3,8 @@ internal import Foundation
 /// The settings of one transfer: those of its request over the downloader's defaults, and the limits of the engine.
 struct TransferSettings: Sendable {
     var url: URL
+    /// The method of the requests.
+    var method = ExchangeRequest.Method.get
     var headers: CallerHeaders = [:]
     /// The other origins that receive the secret headers.
     var credentialOrigins: Set<Origin> = []

@@ -58,8 +58,8 @@ extension TransferStateMachine {
         let redirects = exchange.isExtra ? run.extraAddress.redirects(address.redirects) : address.redirects
         let fields = address.headers(along: redirects, adding: exchange.request.fields)
         let request = ExchangeRequest(
-            url: redirects.current, headers: fields, sendsCredentials: redirects.permitsIdentity,
-            networkAccess: policies.networkAccess)
+            method: settings.method, url: redirects.current, headers: fields,
+            sendsCredentials: redirects.permitsIdentity, networkAccess: policies.networkAccess)
         return [.startExchange(id, request)]
     }
 

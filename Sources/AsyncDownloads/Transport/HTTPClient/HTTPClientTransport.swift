@@ -100,7 +100,8 @@ package final class HTTPClientTransport: Transport {
     ) -> any Exchange {
         let headers = HTTPHeaders(request.headers.map { ($0.name, $0.value) })
         do {
-            let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
+            let clientRequest = try HTTPClient.Request(
+                url: request.url, method: .init(rawValue: request.method.rawValue), headers: headers)
             let origin = Origin(request.url)
             let isSecure = origin?.scheme == "https"
             // Threads that write to one file wait for each other, which made four connections a sixth slower than one.

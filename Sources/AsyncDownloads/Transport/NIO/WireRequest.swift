@@ -8,7 +8,7 @@ struct WireRequest: Sendable {
     let route: Route
     let head: HTTPRequestHead
 
-    /// Creates the GET request, with a Host field (RFC 9112, 3.2).
+    /// Creates the request, with a Host field (RFC 9112, 3.2).
     ///
     /// The request is in origin form (RFC 9112, 3.2.1), or in absolute form (3.2.2) for a proxy that forwards it. Such a
     /// proxy is also given its credentials.
@@ -38,7 +38,8 @@ struct WireRequest: Sendable {
                 headers.replaceOrAdd(name: "Proxy-Authorization", value: credentials.basic)
             }
         }
-        head = HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers)
+        head = HTTPRequestHead(
+            version: .http1_1, method: .init(rawValue: request.method.rawValue), uri: uri, headers: headers)
     }
 
     /// Returns the path and the query of an absolute URL, as they are written in it.

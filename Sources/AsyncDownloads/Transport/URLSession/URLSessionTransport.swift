@@ -35,6 +35,7 @@ package final class URLSessionTransport: Transport {
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
     ) -> any Exchange {
         var urlRequest = URLRequest(url: request.url)
+        urlRequest.httpMethod = request.method.rawValue
         urlRequest.httpShouldHandleCookies = false
         Self.set(request.networkAccess, of: &urlRequest)
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }

@@ -1,0 +1,53 @@
+public import struct Foundation.URL
+
+extension Downloader {
+    /// Returns what the server says of a resource, without downloading it; see ``metadata(for:)-(DownloadRequest)``.
+    public func metadata(for url: URL) async throws(DownloadError) -> ResourceMetadata {
+        try await metadata(for: DownloadRequest(from: url))
+    }
+
+    /// Returns what the server says of the resource of `request`, without downloading it.
+    ///
+    /// A HEAD request is sent (RFC 9110, 9.3.2). If the server refuses it with 403, 405, or 501, a GET request for the first
+    /// byte follows, whose body isn't used. Redirects, headers, credentials, fresh URLs, retries, limits, and deadlines are as
+    /// for a download of the request. Its destination and its conditions for the response, the length, and the checksum
+    /// don't apply, and no file is touched. The request is sent from this process, also if the downloader has a background
+    /// session.
+    ///
+    /// A download may follow at once, but what the server says may have changed by then.
+    ///
+    /// - Throws: The error of the last request; its code is ``DownloadError/Code/cancelled`` if the task was canceled.
+    public func metadata(for request: DownloadRequest) async throws(DownloadError) -> ResourceMetadata {
+        do throws(DownloadError) {
+            return try await metadata(for: request, by: .head)
+        } catch let error where error.code == .httpStatus && [403, 405, 501].contains(error.statusCode) {
+            return try await metadata(for: request, by: .firstByte)
+        }
+    }
+
+    /// A download into memory, which ends with the head of the response: its own condition refuses it.
+    private func metadata(
+        for request: DownloadRequest, by purpose: DownloadRequest.Purpose
+    ) async throws(DownloadError) -> ResourceMetadata {
+        if Task.isCancelled { throw DownloadError(.cancelled, url: request.url) }
+        var question = request
+        question.destination = .memory
+        question.purpose = purpose
+        // Neither downloads of the resource nor their bytes are shared.
+        question.identity = "metadata \(purpose) \(request.identity ?? request.url.absoluteString)"
+        (question.checksum, question.expectedByteCount, question.maximumByteCount) = (nil, nil, .max)
+        question.acceptedMediaTypes = ["*/*"]
+        question.validateResponse = { _ in throw HeadReceived() }
+        do throws(DownloadError) {
+            _ = try await startInProcess(question).file
+        } catch {
+            guard error.underlyingError is HeadReceived, let head = error.response else { throw error }
+            let transport = environment.transport
+            return ResourceMetadata(head, at: environment.time.date, decodesContent: transport.decodesContent)
+        }
+        preconditionFailure("a download whose response is refused has ended with a file")
+    }
+
+    /// The refusal of the response whose head was asked for.
+    private struct HeadReceived: Error {}
+}
