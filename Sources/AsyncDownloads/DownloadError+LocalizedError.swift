@@ -41,6 +41,7 @@ extension DownloadError: LocalizedError {
         case .trustRootsUnusable: ("The certificates that this app trusts cannot be read.", Self.update)
         case .clientIdentityUnusable: ("The certificate that identifies this app cannot be read.", Self.update)
         case .unsupported: ("This app cannot carry out the download.", Self.update)
+        case .authorizationFailed: ("This app could not log in to the server.", "Log in again, and repeat the download.")
         case .urlRefreshFailed: ("A new address of the file could not be obtained.", Self.retry)
         default: networkTexts ?? responseTexts ?? storageTexts ?? Self.otherTexts
         }
@@ -50,6 +51,7 @@ extension DownloadError: LocalizedError {
         switch code {
         case .hostNotFound:
             ("The server\(host) could not be found.", "Check the address and your connection to the internet.")
+        case .notConnected: ("This device is not connected to the internet.", Self.connect)
         case .cannotConnect where isOffline: ("This device is not connected to the internet.", Self.connect)
         case .cannotConnect:
             ("No connection to the server\(host) could be established.", "Check your connection, or try again later.")

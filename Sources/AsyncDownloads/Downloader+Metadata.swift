@@ -3,7 +3,7 @@ public import struct Foundation.URL
 extension Downloader {
     /// Returns what the server says of a resource, without downloading it; see ``metadata(for:)-(DownloadRequest)``.
     public func metadata(for url: URL) async throws(DownloadError) -> ResourceMetadata {
-        try await metadata(for: DownloadRequest(from: url))
+        try await metadata(for: DownloadRequest(from: url, to: .memory))
     }
 
     /// Returns what the server says of the resource of `request`, without downloading it.
