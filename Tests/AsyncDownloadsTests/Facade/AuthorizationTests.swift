@@ -85,7 +85,7 @@ struct AuthorizationTests {
         ("http://a.example/", "ftp://cdn.example"),
     ])
     func `unusable origins are refused`(_ url: String, _ origin: String) throws {
-        var request = DownloadRequest(from: try #require(URL(string: url)))
+        var request = DownloadRequest(from: try #require(URL(string: url)), to: .memory)
         request.credentialOrigins = [origin]
         #expect(request.validationError?.code == .invalidRequest)
         request.credentialOrigins = ["https://cdn.example:8443"]
@@ -129,7 +129,7 @@ struct AuthorizationTests {
 
     @Test(arguments: ["a%3Ab:p@", "a%0d%0a:p@", "a%ff:p@"])
     func `a user name that Basic authorization can't send is refused`(_ text: String) throws {
-        let request = DownloadRequest(from: try #require(URL(string: "https://\(text)a.example/")))
+        let request = DownloadRequest(from: try #require(URL(string: "https://\(text)a.example/")), to: .memory)
         #expect(request.validationError?.code == .invalidRequest && request.url.user == nil)
     }
 
@@ -169,7 +169,7 @@ struct AuthorizationTests {
     }
 
     @Test func `requests with closures are equal to their copies only`() {
-        var request = DownloadRequest(from: .sample("https://a.example/"))
+        var request = DownloadRequest(from: .sample("https://a.example/"), to: .memory)
         request.authorize = { _ in [:] }
         request.shouldFollowRedirect = { _ in true }
         let copy = request

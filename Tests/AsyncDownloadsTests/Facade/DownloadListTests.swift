@@ -34,7 +34,7 @@ struct DownloadListTests {
 
     @Test func `a view that observes an item shows the final snapshot, 10,000 times`() async throws {
         for round in 0..<10 {
-            try await SimulatedFixture.with(reply: { _, _ in .response(404) }) { fixture async throws in
+            try await SimulatedFixture.with(reply: { _, _ in .response(404) }) { @MainActor fixture async throws in
                 let list = DownloadList(downloader: fixture.downloader)
                 let views = (0..<1000).map {
                     View(list.add(fixture.request("https://a.example/\(round)/\($0)")))
@@ -48,7 +48,7 @@ struct DownloadListTests {
     }
 
     @Test func `items are added once, restored, and removed with their bytes`() async throws {
-        try await TestEnvironment.with { environment async throws in
+        try await TestEnvironment.with { @MainActor environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
             let first = DownloadList(downloader: environment.downloader)
@@ -75,7 +75,7 @@ struct DownloadListTests {
     }
 
     @Test func `an item follows its download when it is started again`() async throws {
-        try await TestEnvironment.with { environment async throws in
+        try await TestEnvironment.with { @MainActor environment async throws in
             environment.server.serve(Resource(Self.content, script: [[.status(404)], []]), at: "/one")
             let list = DownloadList(downloader: environment.downloader)
             let item = list.add(environment.request("/one"))
@@ -87,7 +87,7 @@ struct DownloadListTests {
     }
 
     @Test func `all downloads of a list are paused and resumed`() async throws {
-        try await TestEnvironment.with(configure: { $0.maximumConcurrentTransfers = 1 }) { environment async throws in
+        try await TestEnvironment.with(configure: { $0.maximumConcurrentTransfers = 1 }) { @MainActor environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
             environment.server.serve(Resource(Self.content), at: "/two")

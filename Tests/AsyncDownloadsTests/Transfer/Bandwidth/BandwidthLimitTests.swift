@@ -65,13 +65,13 @@ import Testing
             #expect(!exchange.isHeldBack)
             exchange.deliver(50_000)
             #expect(exchange.isHeldBack)
-            fixture.downloader.bandwidthLimit = nil
+            fixture.downloader.bandwidthLimit = .unlimited
             #expect(!exchange.isHeldBack)
-            #expect(fixture.downloader.bandwidthLimit == nil)
+            #expect(fixture.downloader.bandwidthLimit == .unlimited)
             download.bandwidthLimit = 1
             exchange.deliver(1_000)
             #expect(exchange.isHeldBack && download.bandwidthLimit == 1)
-            download.bandwidthLimit = nil
+            download.bandwidthLimit = .unlimited
             #expect(!exchange.isHeldBack)
         }
     }
