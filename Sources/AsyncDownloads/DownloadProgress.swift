@@ -15,6 +15,9 @@ public struct DownloadProgress: Sendable, Hashable {
     /// The estimated time until completion at the current speed, or `nil` while the length or the speed is unknown.
     public var timeRemaining: Duration?
 
+    /// The number of connections over which the file is being received; 0 while there is none.
+    public var connectionCount: Int
+
     /// The received fraction of the file, from 0 to 1, or `nil` while the length is unknown.
     ///
     /// The fraction of an empty file is 1.
@@ -27,12 +30,13 @@ public struct DownloadProgress: Sendable, Hashable {
     /// Creates a progress value, whose ``fractionCompleted`` is computed from the byte counts.
     public init(
         receivedByteCount: Int64 = 0, expectedByteCount: Int64? = nil, fetchedByteCount: Int64 = 0,
-        bytesPerSecond: Double? = nil, timeRemaining: Duration? = nil
+        bytesPerSecond: Double? = nil, timeRemaining: Duration? = nil, connectionCount: Int = 0
     ) {
         self.receivedByteCount = receivedByteCount
         self.expectedByteCount = expectedByteCount
         self.fetchedByteCount = fetchedByteCount
         self.bytesPerSecond = bytesPerSecond
         self.timeRemaining = timeRemaining
+        self.connectionCount = connectionCount
     }
 }

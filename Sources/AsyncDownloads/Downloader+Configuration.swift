@@ -50,6 +50,14 @@ extension Downloader {
         /// Default: `nil`.
         public var challenge: (@Sendable (ConnectionChallenge) async -> ConnectionChallenge.Answer)?
 
+        /// The kind of internet addresses to which connections are made.
+        ///
+        /// With another transport than ``TransportChoice/nio``, or with a background session, every request of a downloader
+        /// with another value than ``AddressFamily/any`` fails with ``DownloadError/Code/unsupported``.
+        ///
+        /// Default: ``AddressFamily/any``.
+        public var addressFamily = AddressFamily.any
+
         /// The proxy of all requests; see ``ProxyChoice``.
         ///
         /// Default: ``ProxyChoice/environment``.
@@ -173,6 +181,11 @@ extension Downloader {
         ///
         /// Default: ``Durability/powerLoss``.
         public var durability = Durability.powerLoss
+
+        /// The attributes of finished files; downloads in a background session ignore them.
+        ///
+        /// Default: those of newly written files.
+        public var fileAttributes = FileAttributes()
 
         /// The directory in which unfinished files are kept.
         ///

@@ -24,7 +24,7 @@ extension Downloader.Configuration {
                 security: SecuritySettings(
                     additionalTrustRoots: additionalTrustRoots, clientIdentity: clientIdentity,
                     pinnedPublicKeys: pinnedPublicKeys),
-                proxy: proxy)
+                proxy: proxy, addressFamily: addressFamily)
             #else
             return MissingTransport(name: "SwiftNIO")
             #endif
@@ -46,6 +46,7 @@ extension Downloader.Configuration {
         if isInBackground || transport.kind != .nio {
             if clientIdentity != nil { return Self.requiresNIO("a client identity") }
             if !pinnedPublicKeys.isEmpty { return Self.requiresNIO("pinned public keys") }
+            if addressFamily != .any { return Self.requiresNIO("an address family") }
             if proxy != .environment { return Self.requiresNIO("a proxy") }
         }
         #if ServerStack

@@ -53,6 +53,7 @@ public final class Downloader: Sendable {
         let spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         var store = store
         (store.bodies, store.spillDirectory) = (configuration.partialBodies, spillDirectory.path)
+        store.attributes = configuration.fileAttributes
         let log = Log()
         let destinations = DestinationReservations()
         let registry = TransferRegistry(destinations: destinations)

@@ -112,6 +112,7 @@ import Testing
         arguments: [
             ("clientIdentity", .urlSession), ("clientIdentity", .httpClient), ("pinnedPublicKeys", .urlSession),
             ("pinnedPublicKeys", .httpClient), ("proxy", .urlSession), ("proxy", .httpClient),
+            ("addressFamily", .urlSession), ("addressFamily", .httpClient),
         ] as [(String, Downloader.TransportChoice)])
     func `an engine without a setting refuses each request`(
         _ setting: String, _ engine: Downloader.TransportChoice
@@ -123,6 +124,7 @@ import Testing
             switch setting {
             case "clientIdentity": configuration.clientIdentity = try identity()
             case "pinnedPublicKeys": configuration.pinnedPublicKeys["a"] = []
+            case "addressFamily": configuration.addressFamily = .ipv4
             default: configuration.proxy = .none
             }
         }

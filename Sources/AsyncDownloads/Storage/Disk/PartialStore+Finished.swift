@@ -8,6 +8,22 @@ struct RecordedFile: Sendable, Hashable {
 }
 
 extension PartialStore {
+    /// Sets the attributes of the finished file before it is described, because its record contains the modification time.
+    ///
+    /// A file system that doesn't store times is no failure.
+    func setAttributes(of file: ClaimedFile, _ representation: Representation?) {
+        guard attributes.usesLastModified, let date = representation?.lastModified.flatMap({ HTTPDate($0) }) else {
+            return
+        }
+        try? disk.setModificationTime(date.secondsSinceEpoch, of: file.handle)
+    }
+
+    /// Gives the copy of a finished file its modification time.
+    func setAttributes(ofCopy copy: OpenFile, of file: OpenFile) {
+        guard attributes.usesLastModified, let original = try? disk.information(of: file) else { return }
+        try? disk.setModificationTime(original.modificationSeconds, of: copy)
+    }
+
     /// Records in the finished file what it contains, before it is synced and gets its name.
     ///
     /// Nothing depends on a record, so a volume that doesn't store it is no failure: the file is then fetched again, or

@@ -18,6 +18,8 @@ package struct PartialStore: Sendable {
     package var bodies: PartialBodyStore?
     /// The absolute path of the directory for bodies that have to leave memory.
     package var spillDirectory = ""
+    /// The attributes of finished files.
+    var attributes = FileAttributes()
     let syncs: SyncQueue
 
     /// Creates a store that uses the operating system's files.

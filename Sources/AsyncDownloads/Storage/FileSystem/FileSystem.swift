@@ -36,6 +36,9 @@ package protocol FileSystem: Sendable {
     /// Sets the permissions of the file.
     func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure)
 
+    /// Sets the times of the last change and of the last access, in seconds since 1970.
+    func setModificationTime(_ seconds: Int64, of file: OpenFile) throws(FileFailure)
+
     /// Sets an extended attribute of the file, which becomes durable with its bytes.
     ///
     /// - Throws: ``FileFailure/Kind/unsupported`` if the volume has no extended attributes.
@@ -116,6 +119,9 @@ extension FileSystem {
     package func startSynchronizing(_ file: OpenFile) throws(FileFailure) {}
 
     package var flushesAllFilesTogether: Bool { false }
+
+    /// Does nothing, which suits a file system without times.
+    package func setModificationTime(_ seconds: Int64, of file: OpenFile) throws(FileFailure) {}
 
     package func restrictsNames(in directory: String) -> Bool { false }
 }

@@ -94,6 +94,11 @@ package struct POSIXFileSystem: FileSystem {
         _ = try call("change the mode of", file.name) { fchmod(file.number, mode) }
     }
 
+    package func setModificationTime(_ seconds: Int64, of file: OpenFile) throws(FileFailure) {
+        let times = [timespec](repeating: timespec(tv_sec: time_t(seconds), tv_nsec: 0), count: 2)
+        _ = try call("change the times of", file.name) { futimens(file.number, times) }
+    }
+
     package func synchronizeDirectory(_ path: String) throws(FileFailure) {
         let number = try call("open", path) { systemOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         let directory = OpenFile(number: number, name: PartialNames.lastComponent(of: path))

@@ -156,13 +156,15 @@ extension PartialFile {
 }
 
 extension PartialFile {
-    /// Records in the complete file what it contains, after its last write and before its sync.
+    /// Sets the attributes of the complete file, and records in it what it contains, after its last write and before its
+    /// sync.
     func describe(_ file: ClaimedFile) {
         let (representation, isSecret, isMixed) = withState { state in
             (state.representation ?? state.body?.representation, state.isSecret, state.isMixed)
         }
         var request = location.request
         request.hasSecretHeaders = request.hasSecretHeaders || isSecret
+        store.setAttributes(of: file, representation)
         store.describe(file, as: request, representation, isProven: !isMixed)
     }
 }

@@ -47,7 +47,9 @@ extension TransferStateMachine {
 
     /// The latest progress.
     var progress: DownloadProgress {
-        meter.progress(received: bytes.count, expected: expectedByteCount)
+        var progress = meter.progress(received: bytes.count, expected: expectedByteCount)
+        if case .running = state { progress.connectionCount = run.exchanges.count }
+        return progress
     }
 
     /// The event that says what was accepted.

@@ -18,6 +18,7 @@ package final class NIOTransport: Transport {
     private let connectTimeout: Duration
     private let security: ClientSecurity
     private let proxies: ProxyRules
+    private let addressFamily: AddressFamily
     private let state = Mutex(State())
 
     /// Creates a transport; nothing is opened before the first exchange.
@@ -27,12 +28,14 @@ package final class NIOTransport: Transport {
     ///     handshake of TLS, with a proxy's tunnel between them.
     ///   - security: The settings of TLS.
     ///   - proxy: The proxy of all requests.
+    ///   - addressFamily: The kind of addresses to which connections are made.
     package init(
         connectTimeout: Duration = .seconds(30), security: SecuritySettings = SecuritySettings(),
-        proxy: ProxyChoice = .none
+        proxy: ProxyChoice = .none, addressFamily: AddressFamily = .any
     ) {
         self.connectTimeout = connectTimeout
         self.security = ClientSecurity(security)
+        self.addressFamily = addressFamily
         proxies = ProxyRules(proxy, environment: ProcessInfo.processInfo.environment)
     }
 
@@ -94,7 +97,7 @@ package final class NIOTransport: Transport {
         if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
         let budget = DescriptorBudget(loopCount: EventLoops.all.count)
         let timeout = TimeAmount(connectTimeout)
-        let connector = SystemConnector(security: security, timeout: timeout)
+        let connector = SystemConnector(security: security, addressFamily: addressFamily, timeout: timeout)
         return EventLoops.all.map {
             ConnectionPoolHandle(
                 loop: $0, connector: connector, budget: budget, longestWait: timeout)

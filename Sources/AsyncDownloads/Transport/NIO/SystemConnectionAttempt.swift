@@ -20,14 +20,19 @@ final class SystemConnectionAttempt: ConnectionAttempt {
 
     private let route: Route
     private let security: ClientSecurity
+    private let addressFamily: AddressFamily
     private let timeout: TimeAmount
     private let pool: ConnectionPool
     private var state = State.idle
     private var completion: (Result<HTTPConnection, any Error>) -> Void = { _ in }
 
-    init(by route: Route, security: ClientSecurity, timeout: TimeAmount, pool: ConnectionPool) {
+    init(
+        by route: Route, security: ClientSecurity, addressFamily: AddressFamily, timeout: TimeAmount,
+        pool: ConnectionPool
+    ) {
         self.route = route
         self.security = security
+        self.addressFamily = addressFamily
         self.timeout = timeout
         self.pool = pool
     }
@@ -36,10 +41,22 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         self.completion = completion
         let timer = pool.loop.eventLoop.assumeIsolated().scheduleTask(in: timeout) { self.timeOut() }
         state = .connecting([], timer: timer)
+        connect().assumeIsolated().whenComplete { self.connected($0) }
+    }
+
+    private func connect() -> EventLoopFuture<any Channel> {
         let (host, port) = route.endpoint
-        let address = try? SocketAddress(ipAddress: host, port: port)
-        let channel = address.map { bootstrap().connect(to: $0) } ?? bootstrap().connect(host: host, port: port)
-        channel.assumeIsolated().whenComplete { self.connected($0) }
+        let resolver = FamilyResolver(addressFamily, on: pool.loop.eventLoop)
+        guard let address = try? SocketAddress(ipAddress: host, port: port) else {
+            return bootstrap().resolver(resolver).connect(host: host, port: port)
+        }
+        guard addressFamily.includes(address) else {
+            let error = DownloadError(
+                .hostNotFound, "the host's address isn't \(addressFamily == .ipv4 ? "IPv4" : "IPv6")",
+                isRetryable: false)
+            return pool.loop.eventLoop.makeFailedFuture(error)
+        }
+        return bootstrap().connect(to: address)
     }
 
     func cancel() { _ = finish(closingChannels: true) }

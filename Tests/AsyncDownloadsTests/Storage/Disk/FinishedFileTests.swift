@@ -57,6 +57,29 @@ struct FinishedFileTests {
         #expect(store.finishedFile(at: later)?.validator == Self.validator)
     }
 
+    @Test(arguments: [0, PartialFile.bufferedLength])
+    func `rule 60: a file and its copies have the time of the server, and records that fit`(length: Int64) throws {
+        let paths = (0..<2).map { "\(directory.path)/copy-\($0)" }
+        var store = PartialStore(bufferedLength: length)
+        store.attributes.usesLastModified = true
+        var representation = Self.representation
+        representation.lastModified = "Sun, 06 Nov 1994 08:49:37 GMT"
+        try place(at: paths, by: store, representation: representation)
+        for path in paths {
+            #expect(store.finishedFile(at: path)?.modificationTime == 784_111_777_000_000_000)
+        }
+    }
+
+    @Test func `a time that isn't valid changes nothing`() throws {
+        var store = PartialStore()
+        store.attributes.usesLastModified = true
+        var representation = Self.representation
+        representation.lastModified = "yesterday"
+        try place(by: store, representation: representation)
+        let time = try #require(store.finishedFile(at: path)).modificationTime
+        #expect(abs(Double(time) / 1e9 - Date().timeIntervalSince1970) < 3600)
+    }
+
     /// The changes after which a file proves nothing.
     enum Change: CaseIterable, Sendable {
         case byte, truncated, longer, touched, replacedByCopy, attributeOfAnother, damagedAttribute, noAttribute
