@@ -84,14 +84,18 @@ let package = Package(
             name: "batch",
             dependencies: [
                 "AsyncDownloads",
+                "CZlib",
                 "LoopbackServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Examples/batch",
+            exclude: ["events.schema.json"],
             swiftSettings: settings
         ),
+        // zlib, for manifests that are compressed.
+        .systemLibrary(name: "CZlib", path: "Examples/CZlib", providers: [.apt(["zlib1g-dev"])]),
         .executableTarget(
             name: "benchmark",
             dependencies: [

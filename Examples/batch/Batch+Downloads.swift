@@ -33,47 +33,33 @@ extension Batch {
         if let engine { configuration.transport = engine.transport }
         configuration.additionalTrustRoots = trustRoots
         configuration.clientIdentity = clientIdentity
+        if usesIPv4 { configuration.addressFamily = .ipv4 }
+        if usesIPv6 { configuration.addressFamily = .ipv6 }
+        configuration.fileAttributes.usesLastModified = usesRemoteTime
         if let proxy { configuration.proxy = proxy.choice(environment: ProcessInfo.processInfo.environment) }
         if let durability { configuration.durability = durability.policy }
         return configuration
     }
 
-    /// Returns the items of the URLs, then those of the manifest, each in the given order.
-    func items() throws -> [Item] {
-        var names = NameRegister(cutDirectoryCount: keepsDirectories ? cutDirectoryCount ?? 0 : nil)
-        var items = urls.map { Item(address: $0, output: output, checksum: checksum) }
-        // The names of URLs never conflict, because they get numbers.
-        for id in items.indices { _ = names.register(&items[id]) }
-        if let input { items += try manifest(input, names).entries.map(\.item) }
-        let (common, publicCommon) = (headers, publicHeaders)
-        for id in items.indices {
-            items[id].id = id
-            items[id].headers = common + items[id].headers
-            items[id].publicHeaders = publicCommon + items[id].publicHeaders
-            items[id].maximumByteCount = maximumByteCount?.value
-            items[id].connectionCount = connections
+    /// What the options add to each request.
+    var requestSettings: RequestSettings {
+        get throws(Misuse) {
+            RequestSettings(
+                headers: headerLists.flatMap(\.lines), publicHeaders: publicHeaders,
+                netrc: usesNetrc ? try Netrc(environment: ProcessInfo.processInfo.environment) : nil, cookies: cookies,
+                maximumByteCount: maximumByteCount?.value, connectionCount: connections)
         }
-        return items
     }
 
-    private func manifest(_ path: String, _ names: NameRegister) throws -> Manifest {
-        // A path that looks like a URL is probably a misplaced one, and may contain secrets.
-        let isPlain = !path.contains(where: "?#@".contains) && !path.contains("://")
-        let name = path == "-" ? "standard input" : isPlain ? path : "the manifest"
-        let bytes: Data
-        do {
-            if path == "-" {
-                bytes = try FileHandle.standardInput.readToEnd() ?? Data()
-            } else {
-                bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-            }
-        } catch {
-            throw ValidationError("\(name) cannot be read" + (isPlain ? ": \(error.localizedDescription)" : ""))
-        }
-        do throws(ManifestError) {
-            return try Manifest(bytes, names: names)
-        } catch {
-            throw ValidationError("\(name):\(error)")
-        }
+    /// Returns the items of the URLs, and those of the manifests, each in the given order.
+    func feed() -> ItemFeed {
+        let items = urls.map { Item(address: $0, output: output, checksum: checksum) }
+        let readers = [
+            input.map { ManifestReader($0, ManifestParser(.downloads, base: base)) },
+            checksums.map { ManifestReader($0, ManifestParser(.digests, base: base)) },
+        ]
+        return ItemFeed(
+            items, readers.compactMap { $0 },
+            names: NameRegister(cutDirectoryCount: keepsDirectories ? cutDirectoryCount ?? 0 : nil))
     }
 }

@@ -9,8 +9,10 @@ extension Batch {
     private static let longestTimeout = 86_400.0
     private static let longestDeadline = 31_536_000.0
 
-    /// Whether the arguments name nothing to download or clean, so that the demonstration runs.
-    var isDemonstration: Bool { urls.isEmpty && input == nil && cleaned == nil }
+    /// Whether there are no arguments, so that the demonstration runs.
+    var isDemonstration: Bool { !namesDownloads && cleaned == nil && givenOptions.isEmpty }
+
+    private var namesDownloads: Bool { !urls.isEmpty || input != nil || checksums != nil }
 
     /// Rejects invalid options and combinations; errors in a manifest are found when it is read.
     func validate() throws {
@@ -48,20 +50,28 @@ extension Batch {
         for (option, isGiven, isSupported) in optionsOfEngines where isGiven && !isSupported {
             throw ValidationError("\(option) requires --engine nio")
         }
-        let isSingle = urls.count == 1 && input == nil
+        if usesIPv4, usesIPv6 { throw ValidationError("-4 and -6 exclude each other") }
+        if checksums != nil, base == nil { throw ValidationError("--checksums requires --base, the URL of its files") }
+        if base != nil, input == nil, checksums == nil {
+            throw ValidationError("--base requires a manifest (-i) or --checksums")
+        }
+        if input == "-", checksums == "-" {
+            throw ValidationError("-i and --checksums cannot both read standard input")
+        }
         if cleaned != nil {
-            guard urls.isEmpty, input == nil, optionsOfDownloads.isEmpty else {
+            guard !namesDownloads, Set(givenOptions).isSubset(of: ["--json", "-q", "--no-progress"]) else {
                 throw ValidationError("--clean cannot be combined with downloads or their options")
             }
-        } else if isDemonstration {
-            guard optionsOfDownloads.isEmpty else {
-                throw ValidationError(
-                    "\(optionsOfDownloads[0]) was given, but nothing to download: add URLs, or a manifest with -i")
+        } else if !namesDownloads {
+            guard let option = givenOptions.first else { return }
+            throw ValidationError("\(option) was given, but nothing to download: add URLs, or a manifest with -i")
+        }
+        guard urls.count == 1, input == nil, checksums == nil else {
+            if output != nil { throw ValidationError("-o requires a single URL; in a manifest, use out= for each URL") }
+            if checksum != nil {
+                throw ValidationError("--checksum requires a single URL; in a manifest, use checksum= for each URL")
             }
-        } else if output != nil, !isSingle {
-            throw ValidationError("-o requires a single URL; in a manifest, use out= for each URL")
-        } else if checksum != nil, !isSingle {
-            throw ValidationError("--checksum requires a single URL; in a manifest, use checksum= for each URL")
+            return
         }
     }
 
@@ -72,23 +82,26 @@ extension Batch {
             ("--ca-file", trustRoots != nil, engine.acceptsTrustRoots),
             ("--client-certificate", clientIdentity != nil, engine.acceptsProxies),
             ("--proxy", proxy != nil, engine.acceptsProxies),
+            ("-4", usesIPv4, engine.acceptsProxies), ("-6", usesIPv6, engine.acceptsProxies),
         ]
     }
 
-    /// The given options that apply to downloads only.
-    private var optionsOfDownloads: [String] {
+    /// The options that are given.
+    private var givenOptions: [String] {
         let options: [(String, Bool)] = [
-            ("-d", directory != nil), ("-o", output != nil), ("--directories", keepsDirectories),
-            ("--cut-dirs", cutDirectoryCount != nil), ("-j", jobs != nil), ("--per-host", jobsPerHost != nil),
-            ("-x", connections != nil), ("--retries", retries != nil), ("--host-patience", hostPatience != nil),
-            ("--timeout", timeout != nil), ("--checksum", checksum != nil), ("--header", !headers.isEmpty),
-            ("--public-header", !publicHeaders.isEmpty),
-            ("--durability", durability != nil), ("--deadline", deadline != nil),
-            ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil),
-            ("--limit-rate", limitRate != nil), ("--pace", pace != nil),
-            ("--min-rate", minimumRate != nil),
+            ("-d", directory != nil), ("-o", output != nil), ("--base", base != nil),
+            ("--directories", keepsDirectories), ("--cut-dirs", cutDirectoryCount != nil), ("-j", jobs != nil),
+            ("--per-host", jobsPerHost != nil), ("-x", connections != nil), ("--pace", pace != nil),
+            ("--limit-rate", limitRate != nil), ("--min-rate", minimumRate != nil), ("--retries", retries != nil),
+            ("--host-patience", hostPatience != nil), ("--timeout", timeout != nil), ("--deadline", deadline != nil),
+            ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil), ("--existing", existing != nil),
+            ("--checksum", checksum != nil), ("--remote-time", usesRemoteTime), ("--header", !headerLists.isEmpty),
+            ("--public-header", !publicHeaders.isEmpty), ("--netrc", usesNetrc), ("--load-cookies", cookies != nil),
             ("--ca-file", trustRoots != nil), ("--client-certificate", clientIdentity != nil),
             ("--proxy", proxy != nil),
+            ("-4", usesIPv4), ("-6", usesIPv6), ("--engine", engine != nil), ("--durability", durability != nil),
+            ("--report", report != nil),
+            ("--failed", failureManifest != nil), ("--json", json), ("-q", quiet), ("--no-progress", hidesProgress),
         ]
         return options.filter(\.1).map(\.0)
     }

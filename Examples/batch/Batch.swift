@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
-internal import Logging
 
 /// The command `batch`: its arguments and options, and its actions.
 @main
@@ -10,17 +9,21 @@ struct Batch: AsyncParsableCommand {
         commandName: "batch",
         abstract: "Downloads many files at a time, and continues the unfinished downloads of earlier runs.",
         discussion: """
-            Without URLs or a manifest, the command runs a demonstration with a local server.
+            Without any arguments, the command runs a demonstration with a local server.
 
-            A manifest lists one URL per line. Indented lines below a URL set its options: out=NAME, \
-            checksum=sha-256=HEX, header=Name: value, and public-header=Name: value. Lines that start with # are \
-            comments.
+            A manifest lists one URL per line; URLs of mirrors follow after tabs. Indented lines below a URL set its \
+            options: out=PATH, dir=DIRECTORY, checksum=sha-256=HEX, header=NAME: VALUE, public-header=NAME: VALUE, and \
+            mirror=URL. Lines that start with # are comments. A line can also be a JSON object with the members url, \
+            out, sha256, headers, mirrors, and size. Manifests may be compressed with gzip.
 
             Files whose URLs end in the same name get numbers in the order of the URLs: image.jpg, image-2.jpg.
 
-            Exit status: 0 if all downloads finished; 1 if at least one failed; 64 for wrong usage; 130 if the run \
-            was interrupted. An interrupted run keeps the received bytes, and the same command continues it.
-            """)
+            Exit status: 0 if all downloads finished; 75 if some failed for a reason that may pass, so that the same \
+            command may succeed later; 1 if some failed permanently, or if the disk is full; 64 for wrong usage; 130, \
+            143, or 129 if SIGINT, SIGTERM, or SIGHUP interrupted the run. An interrupted run keeps the received bytes, \
+            and the same command continues it.
+            """,
+        version: "batch 1.0.0-dev")
 
     @Argument(help: ArgumentHelp("The URLs to download.", valueName: "url"), transform: Address.init)
     var urls: [Address] = []
@@ -29,6 +32,19 @@ struct Batch: AsyncParsableCommand {
         name: .shortAndLong,
         help: ArgumentHelp("A manifest of further URLs, or - for standard input.", valueName: "file"))
     var input: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A list of digests, such as SHA256SUMS: the files in it are downloaded from below --base, and verified.",
+            valueName: "file"))
+    var checksums: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The URL of a directory, to which the URLs in a manifest and the names in --checksums are relative.",
+            valueName: "url"),
+        transform: BaseAddress.init)
+    var base: BaseAddress?
 
     @Option(
         name: .shortAndLong,
@@ -127,7 +143,10 @@ struct Batch: AsyncParsableCommand {
 
     @Option(
         name: .customLong("in-use"),
-        help: "The behavior if another process downloads the same file. (default: wait)")
+        help: ArgumentHelp(
+            "The behavior if another process downloads the same file: wait or fail. (default: wait)",
+            visibility: .hidden),
+        transform: InUseName.named)
     var inUse: InUseName?
 
     @Option(
@@ -142,13 +161,19 @@ struct Batch: AsyncParsableCommand {
         transform: Checksum.init(argument:))
     var checksum: Checksum?
 
+    @Flag(
+        name: .customLong("remote-time"),
+        help: "Sets the modification times of files to the times that the servers report in Last-Modified.")
+    var usesRemoteTime = false
+
     @Option(
         name: .customLong("header"),
         help: ArgumentHelp(
-            "A secret header, sent to the origin of each URL only and never written to disk; repeatable.",
+            "A secret header, sent to the origin of each URL only and never written to disk; repeatable. Other users of "
+                + "the machine can see the arguments of commands, so put a token into a file, and use --header @FILE.",
             valueName: "name: value"),
-        transform: HeaderLine.init)
-    var headers: [HeaderLine] = []
+        transform: HeaderList.init)
+    var headerLists: [HeaderList] = []
 
     @Option(
         name: .customLong("public-header"),
@@ -158,6 +183,17 @@ struct Batch: AsyncParsableCommand {
         transform: HeaderLine.nonsecret)
     var publicHeaders: [HeaderLine] = []
 
+    @Flag(
+        name: .customLong("netrc"),
+        help: "Uses the logins in ~/.netrc, or in the file that the variable NETRC names, for exactly the hosts in it.")
+    var usesNetrc = false
+
+    @Option(
+        name: .customLong("load-cookies"),
+        help: ArgumentHelp("A file of cookies in Netscape's format, which are sent as they apply.", valueName: "file"),
+        transform: CookieFile.init(argument:))
+    var cookies: CookieFile?
+
     @Option(
         name: .customLong("clean"),
         help: ArgumentHelp(
@@ -165,7 +201,11 @@ struct Batch: AsyncParsableCommand {
             valueName: "dir"))
     var cleaned: String?
 
-    @Option(help: "The HTTP engine. (default: nio on Linux, urlsession on Apple platforms)")
+    @Option(
+        help: ArgumentHelp(
+            "The HTTP engine: nio, http-client, or urlsession. (default: nio on Linux, urlsession on Apple platforms)",
+            visibility: .hidden),
+        transform: Engine.named)
     var engine: Engine?
 
     @Option(
@@ -191,8 +231,30 @@ struct Batch: AsyncParsableCommand {
         transform: ProxyAddress.init)
     var proxy: ProxyAddress?
 
-    @Option(help: "What finished and unfinished files survive. (default: power-loss)")
+    @Flag(name: [.customShort("4"), .customLong("ipv4")], help: "Connects to IPv4 addresses only.")
+    var usesIPv4 = false
+
+    @Flag(name: [.customShort("6"), .customLong("ipv6")], help: "Connects to IPv6 addresses only.")
+    var usesIPv6 = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What finished and unfinished files survive: power-loss or process-crash. (default: power-loss)",
+            visibility: .hidden),
+        transform: DurabilityName.named)
     var durability: DurabilityName?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file for a report on all downloads, one JSON document, written when the run ends.", valueName: "file"))
+    var report: String?
+
+    @Option(
+        name: .customLong("failed"),
+        help: ArgumentHelp(
+            "A file for a manifest of the failed downloads, written when the run ends; for -i of another run.",
+            valueName: "file"))
+    var failureManifest: String?
 
     @Flag(help: "Writes only events to standard output, one JSON object per line.")
     var json = false
@@ -202,74 +264,4 @@ struct Batch: AsyncParsableCommand {
 
     @Flag(name: .customLong("no-progress"), help: "Hides the live display.")
     var hidesProgress = false
-
-    /// Parses the arguments, runs the command, and exits with its status.
-    static func main() async {
-        let arguments = Array(CommandLine.arguments.dropFirst())
-        var command: any ParsableCommand
-        do {
-            command = try parseAsRoot(arguments)
-        } catch {
-            let message = UsageMessage(fullMessage(for: error), arguments: arguments)
-            let code = exitCode(for: error)
-            if code.isSuccess { exit(withError: error) }
-            StandardError.write("\(message)\n")
-            exit(withError: code)
-        }
-        do {
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
-        } catch {
-            exit(withError: error)
-        }
-    }
-
-    func run() async throws {
-        // The events contain everything that the library logs, and log lines would disturb the live display.
-        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
-        if isDemonstration {
-            try await Demonstration(engine: engine, makeConsole: makeConsole, isQuiet: quiet || json).run()
-        } else if let cleaned {
-            try await clean(URL(fileURLWithPath: cleaned, isDirectory: true))
-        } else {
-            try await download(items())
-        }
-    }
-
-    private func download(_ items: [Item]) async throws {
-        OpenFileLimit.raise()
-        let session = Session(
-            downloader: Downloader(configuration: downloaderConfiguration), window: window,
-            console: makeConsole(items.count))
-        let signals = Signals { await session.stop() }
-        defer { signals.cancel() }
-        let tally = await session.run(items, into: destination)
-        if tally.isInterrupted {
-            StandardError.write("interrupted; \(tally.remainder); run the same command again to continue\n")
-            throw ExitCode(Signals.exitStatus)
-        }
-        if tally.failed > 0 { throw ExitCode.failure }
-    }
-
-    private func clean(_ directory: URL) async throws {
-        do throws(DownloadError) {
-            let removed = try await Downloader().removeLeftovers(in: directory)
-            if json { StandardOutput.write("\(JSONLine(removed))\n") }
-            if !quiet, !json {
-                StandardError.write(
-                    "removed \(removed.fileCount) leftover files, \(Units.bytes(removed.byteCount))\n")
-            }
-        } catch {
-            StandardError.write("failed    \(error)\n")
-            throw ExitCode.failure
-        }
-    }
-
-    private func makeConsole(_ count: Int) -> Console {
-        Console(
-            itemCount: count, json: json, quiet: quiet, hidesProgress: hidesProgress, keepsFiles: existing == .keep)
-    }
 }

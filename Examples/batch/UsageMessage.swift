@@ -13,7 +13,12 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
     /// - Parameters:
     ///   - message: The message of the parser.
     ///   - arguments: The command line that led to `message`, without the command's name.
-    init(_ message: String, arguments: [String]) {
+    ///   - options: The names of all options, with their hyphens.
+    init(_ message: String, arguments: [String], options: Set<String> = []) {
+        if let unknown = UnknownOption(in: arguments, options: options) {
+            description = "Error: \(unknown)\n  See 'batch --help'."
+            return
+        }
         var text = message
         let pieces = Set(arguments.flatMap { Self.pieces(of: $0) }).subtracting(Self.choices)
         for piece in pieces.sorted(by: { $0.utf8.count > $1.utf8.count }) {
@@ -30,7 +35,8 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
 
     /// The values that the parser lists in its messages.
     private static let choices = Set(
-        Engine.allCases.map(\.rawValue) + DurabilityName.allCases.map(\.rawValue) + InUseName.allCases.map(\.rawValue))
+        Engine.allCases.map(\.rawValue) + DurabilityName.allCases.map(\.rawValue) + InUseName.allCases.map(\.rawValue)
+            + ExistingName.allCases.map(\.rawValue))
 
     /// Returns what the parser may repeat of an argument: all of it, or the option or the value of `--option=value`.
     private static func pieces(of argument: String) -> [String] {
@@ -49,7 +55,7 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Returns whether a text has the form of a long option's name, so that a misspelled option can be shown.
-    private static func isName(_ text: String) -> Bool {
+    static func isName(_ text: String) -> Bool {
         text.hasPrefix("--") && text.utf8.allSatisfy { (97...122).contains($0) || $0 == UInt8(ascii: "-") }
     }
 

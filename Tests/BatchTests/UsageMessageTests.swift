@@ -7,14 +7,17 @@ internal import Testing
 @Suite(.endsWhenHung)
 struct UsageMessageTests {
     @Test(arguments: [
-        (["http://a.example/x", "--heaader"], "Unknown option '--heaader'. Did you mean '--header'?"),
+        (["http://a.example/x", "--heaader"], "Error: unknown option --heaader; did you mean --header?"),
+        (["http://a.example/x", "--cheksum", "sha-256=00"], "unknown option --cheksum; did you mean --checksum?"),
+        (["--cheksum=s3cret", "http://a.example/x"], "unknown option --cheksum; did you mean --checksum?"),
+        (["http://a.example/x", "--frobnicate"], "unknown option --frobnicate\n"),
         (["http://a.example/x", "-z"], "Unknown option '-z'"),
         (["http://a.example/x", "-j", "many"], "The value is invalid for '-j <n>'"),
         (
             ["ftp://u:p@a.example/x?q#f"],
             "The value 'ftp://a.example/x' is invalid for '<url>': only http and https"
         ),
-        (["http://a.example/x", "--engine", "curl"], "Please provide one of 'nio', 'http-client' or 'urlsession'"),
+        (["http://a.example/x", "--engine", "curl"], "the values are nio, http-client, urlsession"),
         (["http://a.example/x", "--header", "nonsense"], "a header has the form Name: value"),
         (["http://a.example/x", "-j"], "Missing value for '-j <n>'"),
         (["-d", "dir"], "-d was given, but nothing to download"),
@@ -22,7 +25,9 @@ struct UsageMessageTests {
     ])
     func `the helpful parts of a message are retained`(_ arguments: [String], _ words: String) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(arguments) }
-        let message = UsageMessage(Batch.fullMessage(for: error), arguments: arguments).description
+        let message = UsageMessage(
+            Batch.fullMessage(for: error), arguments: arguments, options: Batch.optionNames
+        ).description
         #expect(message.contains(words), "\(message)")
     }
 

@@ -2,18 +2,62 @@ internal import Foundation
 
 /// A URL that the user wrote, as text and as a parsed URL.
 struct Address: Sendable, Hashable {
-    /// The text as written, for comparisons only, because it may contain secrets.
+    /// The text as written, or the URL that a relative text leads to; for comparisons only, because it may contain secrets.
     let text: String
     let url: URL
 
     init(_ text: String) throws(Misuse) {
-        guard !text.contains("\t") else { throw Misuse("several URLs for one file are not supported") }
+        try self.init(text, base: nil)
+    }
+
+    /// Creates an address from a URL that may be relative to `base` (RFC 3986, 5.2).
+    init(_ text: String, base: BaseAddress?) throws(Misuse) {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }),
-            let url = URL(string: text), let scheme = url.scheme?.lowercased()
+            let url = base.map({ URL(string: text, relativeTo: $0.url)?.absoluteURL }) ?? URL(string: text)
         else { throw Misuse("not a valid URL") }
+        guard let scheme = url.scheme?.lowercased() else {
+            throw Misuse("not a valid URL; a relative URL in a manifest requires --base")
+        }
         guard scheme == "http" || scheme == "https" else { throw Misuse("only http and https are supported") }
         guard let host = url.host(), !host.isEmpty else { throw Misuse("the URL has no host") }
-        self.text = text
+        self.text = base == nil ? text : url.absoluteString
         self.url = url
+    }
+}
+
+/// The value of `--base`: the URL of the directory that contains the files of a manifest.
+struct BaseAddress: Sendable, Hashable {
+    /// The URL, whose path ends with a slash.
+    let url: URL
+
+    init(_ text: String) throws(Misuse) {
+        let address = try Address(text)
+        guard var components = URLComponents(url: address.url, resolvingAgainstBaseURL: false) else {
+            throw Misuse("not a valid URL")
+        }
+        (components.query, components.fragment) = (nil, nil)
+        if !components.percentEncodedPath.hasSuffix("/") { components.percentEncodedPath += "/" }
+        guard let url = components.url else { throw Misuse("not a valid URL") }
+        self.url = url
+    }
+
+    /// Returns the address of the file with this path below the URL.
+    func address(of path: String) throws(Misuse) -> Address {
+        let encoded = path.utf8.split(separator: UInt8(ascii: "/")).map { component in
+            component.map { byte in
+                Self.isUnreserved(byte) ? String(UnicodeScalar(byte)) : "%" + String(format: "%02X", byte)
+            }.joined()
+        }
+        return try Address(url.absoluteString + encoded.joined(separator: "/"))
+    }
+
+    /// Whether the byte stands for itself in a URL (RFC 3986, 2.3).
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "-._~".utf8.contains(byte)
+        }
     }
 }

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import AsyncDownloads
 
 /// The values of `--engine`.
-enum Engine: String, CaseIterable, Sendable, ExpressibleByArgument {
+enum Engine: String, CaseIterable, Sendable {
     #if ServerStack
     case nio
     case httpClient = "http-client"
@@ -42,7 +42,7 @@ enum Engine: String, CaseIterable, Sendable, ExpressibleByArgument {
 }
 
 /// The values of `--durability`.
-enum DurabilityName: String, CaseIterable, Sendable, ExpressibleByArgument {
+enum DurabilityName: String, CaseIterable, Sendable {
     case powerLoss = "power-loss"
     case processCrash = "process-crash"
 
@@ -55,7 +55,7 @@ enum DurabilityName: String, CaseIterable, Sendable, ExpressibleByArgument {
 }
 
 /// The values of `--in-use`.
-enum InUseName: String, CaseIterable, Sendable, ExpressibleByArgument {
+enum InUseName: String, CaseIterable, Sendable {
     case wait, fail
 
     var policy: PartialInUsePolicy {
@@ -77,5 +77,15 @@ enum ExistingName: String, CaseIterable, Sendable, ExpressibleByArgument {
         case .replace: .replace
         case .fail: .fail
         }
+    }
+}
+
+extension RawRepresentable where Self: CaseIterable, RawValue == String {
+    /// Returns the value that an option names; the parser lists no values of options that are hidden.
+    static func named(_ text: String) throws(Misuse) -> Self {
+        guard let value = Self(rawValue: text) else {
+            throw Misuse("the values are \(allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return value
     }
 }

@@ -40,6 +40,22 @@ struct HeaderLine: Sendable, Hashable {
     }
 }
 
+/// The value of `--header`: a header field, or the fields in a file, one a line.
+struct HeaderList: Sendable, Hashable {
+    let lines: [HeaderLine]
+
+    /// Reads a field, or the file whose path follows an `@`; empty lines and lines that start with `#` are ignored.
+    init(_ text: String) throws(Misuse) {
+        guard text.hasPrefix("@") else {
+            lines = [try HeaderLine(text)]
+            return
+        }
+        lines = try TextFile(String(text.dropFirst())).map { (line) throws(Misuse) in
+            line.isEmpty || line.hasPrefix("#") ? nil : try HeaderLine(line)
+        }
+    }
+}
+
 extension HeaderFields {
     init(_ lines: [HeaderLine]) {
         self.init(lines.map { (name: $0.name, value: $0.value) })

@@ -6,17 +6,21 @@ struct Item: Sendable, Hashable {
     /// The position among all items, starting at 0.
     var id = 0
     var address: Address
+    /// The URLs of the same file from which it is downloaded if ``address`` fails, in their order.
+    var mirrors: [Address] = []
     var output: OutputName?
     /// The directory below the output directory, if the item gives no path itself.
     var subdirectory = ""
+    /// Whether ``subdirectory`` was derived from the URL.
+    var isSubdirectoryFromURL = false
     /// The name with a number, if another URL has the name of this one.
     var numberedName: String?
     var checksum: Checksum?
+    /// The length of the file, if the user knows it.
+    var byteCount: Int64?
     var headers: [HeaderLine] = []
     /// Headers that may be sent to other origins and recorded on disk.
     var publicHeaders: [HeaderLine] = []
-    var maximumByteCount: Int64?
-    var connectionCount: Int?
 
     /// The name of the file if the user gave no path and the server suggests no name.
     var fileName: String {
@@ -25,13 +29,22 @@ struct Item: Sendable, Hashable {
 
     /// The path of the file in the output directory, unless the server suggests a name.
     var path: String {
-        output?.path ?? (subdirectory.isEmpty ? fileName : "\(subdirectory)/\(fileName)")
+        output?.path ?? path(named: fileName)
+    }
+
+    /// The path that is displayed until the file is finished.
+    var name: String { path.distinctFromOptions }
+
+    /// Returns the path in the output directory of a file with this name, if the user gave no path.
+    func path(named fileName: String) -> String {
+        subdirectory.isEmpty ? fileName : "\(subdirectory)/\(fileName)"
     }
 
     /// Returns the error of an item whose subdirectory, which was derived from a URL, leads out of `directory`.
     ///
     /// A path that the user gave may contain symbolic links.
     func pathError(in directory: URL) -> DownloadError? {
+        guard isSubdirectoryFromURL else { return nil }
         var url = directory
         for component in subdirectory.utf8.split(separator: UInt8(ascii: "/")) {
             url.append(path: String(decoding: component, as: UTF8.self), directoryHint: .isDirectory)
@@ -45,36 +58,23 @@ struct Item: Sendable, Hashable {
         return nil
     }
 
-    /// The name that is displayed until the file is finished.
-    var name: String {
-        if let output { return output.path }
-        if let numberedName { return numberedName }
-        let name = address.url.lastPathComponent
-        return name.isEmpty || name == "/" ? address.url.host() ?? "" : name
-    }
-
-    /// Returns the request for the item.
+    /// Returns the request for the item, without what the options add to it.
     ///
     /// If the user gave no name, the library chooses the server's or the default one.
     func request(into directory: URL) -> DownloadRequest {
-        let headers = HeaderFields(headers + publicHeaders)
-        var request =
-            if let output {
-                DownloadRequest(
-                    from: address.url, to: output.url(in: directory), headers: headers, checksum: checksum)
-            } else {
-                DownloadRequest(
-                    from: address.url,
-                    into: subdirectory.isEmpty
-                        ? directory : directory.appending(path: subdirectory, directoryHint: .isDirectory),
-                    headers: headers, checksum: checksum)
-            }
-        if let numberedName { request.defaultFileName = numberedName }
-        // A header that is given both as public and as secret is secret.
-        request.nonsecretHeaders = Set(publicHeaders.map { $0.name.lowercased() }).subtracting(
-            self.headers.map { $0.name.lowercased() })
-        request.maximumByteCount = maximumByteCount
-        request.connectionCount = connectionCount
-        return request
+        guard let output else {
+            let folder =
+                subdirectory.isEmpty
+                ? directory : directory.appending(path: subdirectory, directoryHint: .isDirectory)
+            var request = DownloadRequest(from: address.url, into: folder, checksum: checksum)
+            if let numberedName { request.defaultFileName = numberedName }
+            return request
+        }
+        return DownloadRequest(from: address.url, to: output.url(in: directory), checksum: checksum)
     }
+}
+
+extension String {
+    /// The path with `./` before a leading hyphen, so that no reader and no command takes it for an option.
+    var distinctFromOptions: String { utf8.first == UInt8(ascii: "-") ? "./" + self : self }
 }

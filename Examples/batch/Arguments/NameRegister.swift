@@ -26,7 +26,8 @@ struct NameRegister: Sendable {
     mutating func register(_ item: inout Item) -> Bool {
         let resource = item.resourceHash
         let owner = UInt32(truncatingIfNeeded: resource)
-        if item.output == nil, let cutDirectoryCount {
+        if item.output == nil, item.subdirectory.isEmpty, let cutDirectoryCount {
+            item.isSubdirectoryFromURL = true
             item.subdirectory = item.address.directories.dropFirst(cutDirectoryCount).joined(separator: "/")
         }
         let path = item.path

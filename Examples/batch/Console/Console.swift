@@ -1,3 +1,5 @@
+internal import AsyncDownloads
+
 /// The output of a run: lines of JSON on standard output, and lines or a live display on standard error.
 struct Console: Sendable {
     /// The form of the output on standard error.
@@ -19,7 +21,7 @@ struct Console: Sendable {
     private var hasHiddenCursor = false
 
     /// Creates a console whose style follows from the options and from the kind of standard error.
-    init(itemCount: Int, json: Bool, quiet: Bool, hidesProgress: Bool, keepsFiles: Bool) {
+    init(json: Bool, quiet: Bool, hidesProgress: Bool, keepsFiles: Bool) {
         writesJSON = json
         self.keepsFiles = keepsFiles
         terminal = .current
@@ -33,7 +35,15 @@ struct Console: Sendable {
             } else {
                 isLive ? .live : .plain
             }
-        display = LiveDisplay(total: itemCount)
+        display = LiveDisplay()
+    }
+
+    /// Whether the digests of finished files are shown.
+    var needsDigests: Bool { writesJSON }
+
+    /// Records the number of files that are known so far, and whether they are all.
+    mutating func expect(_ count: Int, isComplete: Bool) {
+        display.expect(count, isComplete: isComplete)
     }
 
     /// Whether the console has a live display, which ``paint(at:)`` draws.
@@ -43,6 +53,8 @@ struct Console: Sendable {
     mutating func show(_ event: RunEvent) {
         if writesJSON, let line = JSONLine(event, keepsFiles: keepsFiles) { StandardOutput.write("\(line)\n") }
         if isLive { display.take(event) }
+        // A full disk ends the run, and its last line is about that.
+        if case .failure(let error) = event.what, error.code == .diskFull { return }
         guard let line = PlainLine(event, atLeast: leastWeight) else { return }
         let text = line.text(usesColor: terminal.usesColor)
         if isLive {
@@ -63,18 +75,23 @@ struct Console: Sendable {
     /// Draws the live display as of `now`, the time since the start of the run.
     mutating func paint(at now: Duration) {
         let size = Terminal.size
+        display.measure(at: now)
         draw(
             display.lines(columns: size.columns, height: size.rows, now: now, usesColor: terminal.usesColor),
             columns: size.columns)
     }
 
     /// Writes the summary, and restores the terminal.
-    mutating func finish(_ tally: Tally) {
+    ///
+    /// - Parameters:
+    ///   - tally: The results of the run.
+    ///   - isSummaryShown: Whether standard error gets a summary as well.
+    mutating func finish(_ tally: Tally, isSummaryShown: Bool) {
         if writesJSON { StandardOutput.write("\(JSONLine(tally))\n") }
         if isLive { draw([], columns: Terminal.size.columns) }
         if hasHiddenCursor { StandardError.write(Terminal.showCursor) }
         hasHiddenCursor = false
-        if style != .errorsOnly { StandardError.write("\(tally.summary)\n") }
+        if style != .errorsOnly, isSummaryShown { StandardError.write("\(tally.summary)\n") }
     }
 
     private mutating func draw(_ lines: [String], columns: Int) {

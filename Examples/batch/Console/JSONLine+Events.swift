@@ -10,18 +10,11 @@ extension JSONLine {
         case .success(.finished(let file)) where file.isReused:
             self.init("skipped", event)
             add("reason", keepsFiles ? "exists" : "unchanged")
-            add("path", file.url.path)
-            add("bytes", file.byteCount)
         case .success(let happened):
             self.init(happened, event)
         case .failure(let error):
             self.init("failed", event)
-            add("code", error.code.name)
-            add("status", error.statusCode)
-            add("retryable", error.isRetryable)
-            add("kept", error.retainedByteCount)
-            add("url", event.item.address.url.redacted)
-            add("message", error.description)
+            add(error)
         }
         add("time", event.time)
     }
@@ -38,11 +31,55 @@ extension JSONLine {
         add("time", tally.duration)
     }
 
+    /// Creates the element of a report for the end of a download, or for a pause, which ends it in this run; nil for any other
+    /// event.
+    init?(result event: RunEvent) {
+        add("id", event.item.id)
+        add("url", event.item.address.url.redacted)
+        switch event.what {
+        case .success(.finished(let file)):
+            add("result", file.isReused ? "skipped" : "finished")
+            add("path", file.url.path)
+            add("bytes", file.byteCount)
+            add("seconds", event.elapsed)
+            add("fetched", event.fetched)
+            add("sha256", event.sha256)
+            add("entityTag", file.entityTag)
+        case .failure(let error):
+            add("result", "failed")
+            add(error)
+            add("message", error.description)
+        case .success(.paused(let received)):
+            add("result", "paused")
+            add("received", received)
+        case .success: return nil
+        }
+    }
+
+    /// Creates the members of a report besides its elements.
+    init(report tally: Tally, isInterrupted: Bool) {
+        add("interrupted", isInterrupted)
+        add("finished", tally.finished - tally.skipped)
+        add("failed", tally.failed)
+        add("skipped", tally.skipped)
+        add("paused", tally.paused)
+        add("bytes", tally.bytes)
+        add("fetched", tally.fetched)
+        add("seconds", tally.duration)
+    }
+
     /// Creates the only line of `--clean`.
     init(_ removed: RemovedLeftovers) {
         add("event", "cleaned")
         add("files", removed.fileCount)
         add("bytes", removed.byteCount)
+    }
+
+    private mutating func add(_ error: DownloadError) {
+        add("code", error.code.name)
+        add("status", error.statusCode)
+        add("retryable", error.isRetryable)
+        add("kept", error.retainedByteCount)
     }
 
     private init(_ name: String, _ event: RunEvent) {
@@ -74,18 +111,18 @@ extension JSONLine {
             add("received", progress.receivedByteCount)
             add("total", progress.expectedByteCount)
             add("bytesPerSecond", progress.bytesPerSecond.flatMap { Int64(exactly: $0.rounded()) })
+            add("connections", progress.connectionCount)
         case .paused(let received):
             self.init("paused", event)
             add("received", received)
-        case .omitted(let count):
-            self.init("omitted", event)
-            add("count", count)
         case .finished(let file):
             self.init("finished", event)
             add("path", file.url.path)
             add("bytes", file.byteCount)
             add("seconds", event.elapsed)
             add("fetched", event.fetched)
+            add("sha256", event.sha256)
+            add("entityTag", file.entityTag)
         default:
             return nil
         }

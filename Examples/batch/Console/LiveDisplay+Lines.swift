@@ -9,23 +9,24 @@ extension LiveDisplay {
     ///   - now: The time since the start of the run.
     ///   - usesColor: Whether the lines contain color sequences.
     func lines(columns: Int, height: Int, now: Duration, usesColor: Bool = false) -> [String] {
-        let layout = Layout(columns: columns)
         let room = max(0, height - 2)
         let ids = rows.keys.sorted()
-        let shown = ids.count > room ? max(0, room - 1) : ids.count
-        var lines = ids.prefix(shown).compactMap { rows[$0]?.line(layout, now: now, usesColor: usesColor) }
-        if shown < ids.count, room > 0 { lines.append("and \(ids.count - shown) more".truncated(to: layout.width)) }
-        lines.append(total(now: now).truncated(to: layout.width))
+        let shown = ids.prefix(ids.count > room ? max(0, room - 1) : ids.count).compactMap { rows[$0] }
+        let names = Self.names(of: shown.map(\.path))
+        let layout = Layout(columns: columns, longestName: names.map(\.columns).max() ?? 0)
+        var lines = zip(shown, names).map { $0.line($1, layout, now: now, usesColor: usesColor) }
+        if shown.count < ids.count, room > 0 {
+            lines.append("and \(ids.count - shown.count) more".truncated(to: layout.width))
+        }
+        lines.append(totalLine(width: layout.width))
         return lines
     }
 
-    private func total(now: Duration) -> String {
-        let received = rows.values.reduce(tally.bytes) { $0 + $1.progress.receivedByteCount }
-        let speed = rows.values.filter { $0.phase == .receiving }.compactMap(\.progress.bytesPerSecond).reduce(0, +)
-        var parts = ["\(tally.finished)/\(Units.count(tally.total, "file"))"]
-        if tally.failed > 0 { parts.append("\(tally.failed) failed") }
-        parts += [Units.bytes(received), Units.speed(speed), Units.clock(now)]
-        return parts.filter { !$0.isEmpty }.joined(separator: "  ")
+    /// Returns the names of files that are shown together: with their directories where names are equal.
+    private static func names(of paths: [String]) -> [String] {
+        let names = paths.map { $0.split(separator: "/").last.map(String.init) ?? $0 }
+        let counts = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
+        return zip(paths, names).map { path, name in counts[name] == 1 ? name : path }
     }
 }
 
@@ -41,9 +42,10 @@ private struct Layout {
     var showsTime = false
 
     static let (percent, amounts, speed, time) = (4, 19, 11, 8)
-    private static let (leastName, mostName, leastBar, mostBar, gap) = (12, 40, 10, 32, 2)
+    private static let (leastName, leastBar, mostBar, gap) = (12, 10, 32, 2)
 
-    init(columns: Int) {
+    /// Creates the layout for a terminal, on which names get the space that they need before bars do.
+    init(columns: Int, longestName: Int) {
         width = max(0, columns - 1)
         name = min(width, Self.leastName)
         var room = width - name
@@ -56,17 +58,16 @@ private struct Layout {
         showsSpeed = showsPercent && take(Self.speed)
         showsTime = showsSpeed && take(Self.time)
         showsAmounts = showsTime && take(Self.amounts)
-        if room >= Self.leastBar + Self.gap {
-            bar = min(Self.mostBar, max(Self.leastBar, room / 2))
-            room -= bar + Self.gap
-        }
-        name = min(name + room, Self.mostName)
+        let needsBar = take(Self.leastBar)
+        let more = min(room, max(0, longestName - name))
+        (name, room) = (name + more, room - more)
+        if needsBar { bar = min(Self.mostBar, Self.leastBar + room) }
     }
 }
 
 extension LiveDisplay.Row {
-    fileprivate func line(_ layout: Layout, now: Duration, usesColor: Bool) -> String {
-        let start = name.padded(to: layout.name)
+    fileprivate func line(_ name: String, _ layout: Layout, now: Duration, usesColor: Bool) -> String {
+        let start = name.truncatedInMiddle(to: layout.name).padded(to: layout.name)
         switch phase {
         case .receiving:
             return ([start] + cells(layout, usesColor: usesColor)).joined(separator: "  ").trimmingEnd()

@@ -11,17 +11,34 @@ struct LiveDisplay: Sendable {
             case retrying(at: Duration, reason: String)
         }
 
-        let name: String
+        /// The path of the file in the output directory.
+        let path: String
         var phase = Phase.receiving
         var progress = DownloadProgress()
+        /// The number of body bytes received from the network.
+        var fetched: Int64 = 0
     }
 
     /// The active downloads by their IDs, so that lines keep their order.
     private(set) var rows: [Int: Row] = [:]
-    private(set) var tally: Tally
+    private(set) var tally = Tally(total: 0)
+    /// The number of files of known length that have started, and the sum of these lengths.
+    private(set) var known = (count: 0, bytes: Int64(0))
+    private(set) var rate = RunRate()
+    /// The number of body bytes that ended downloads received from the network.
+    private var fetchedBefore: Int64 = 0
 
-    init(total: Int) {
-        tally = Tally(total: total)
+    /// The number of body bytes that were received from the network.
+    var fetched: Int64 { rows.values.reduce(fetchedBefore) { $0 + $1.fetched } }
+
+    /// Records the number of files that are known so far, and whether they are all.
+    mutating func expect(_ count: Int, isComplete: Bool) {
+        (tally.total, tally.isTotalKnown) = (count, isComplete)
+    }
+
+    /// Measures the rate of the whole run.
+    mutating func measure(at now: Duration) {
+        rate.add(fetched, at: now)
     }
 
     /// Updates the display for an event.
@@ -29,7 +46,8 @@ struct LiveDisplay: Sendable {
         let id = event.item.id
         guard case .success(let happened) = event.what else {
             tally.failed += 1
-            rows[id] = nil
+            if let total = rows[id]?.progress.expectedByteCount { known = (known.count - 1, known.bytes - total) }
+            end(id, fetched: event.fetched)
             return
         }
         switch happened {
@@ -37,16 +55,19 @@ struct LiveDisplay: Sendable {
         case .waiting, .omitted: return
         default: break
         }
-        var row = rows[id] ?? Row(name: event.item.name.neutralized)
+        var row = rows[id] ?? Row(path: event.item.name.neutralized)
         row.phase = .receiving
+        row.fetched = event.fetched
         switch happened {
         case .started(let total, _, _, _):
+            if row.progress.expectedByteCount == nil, let total { know(total) }
             row.progress.expectedByteCount = total
         case .resumed(let offset):
             row.progress.receivedByteCount = offset
         case .restarted:
             row.progress = DownloadProgress(expectedByteCount: row.progress.expectedByteCount)
         case .progress(let progress):
+            if row.progress.expectedByteCount == nil, let total = progress.expectedByteCount { know(total) }
             row.progress = progress
         case .retrying(_, let delay, let error):
             row.phase = .retrying(at: event.time + delay, reason: error.reason)
@@ -58,12 +79,22 @@ struct LiveDisplay: Sendable {
         case .finished(let file):
             tally.finished += 1
             tally.bytes += file.byteCount
-            rows[id] = nil
+            if row.progress.expectedByteCount == nil { know(file.byteCount) }
+            end(id, fetched: event.fetched)
             return
         default:
             break
         }
         rows[id] = row
+    }
+
+    private mutating func know(_ length: Int64) {
+        known = (known.count + 1, known.bytes + length)
+    }
+
+    private mutating func end(_ id: Int, fetched: Int64) {
+        fetchedBefore += fetched
+        rows[id] = nil
     }
 }
 

@@ -42,15 +42,15 @@ struct PlainLine: Sendable, Hashable {
         case .success(.restarted(let reason, let discarded)):
             self.init(weight, "restarted", "\(name), \(Units.bytes(discarded)) discarded: \(reason)")
         case .success(.retrying(let attempt, let delay, let error)):
-            self.init(weight, "retrying", "\(name) in \(Units.seconds(delay)), attempt \(attempt) after: \(error)")
+            self.init(weight, "retrying", "\(name) \(Self.time(delay)), attempt \(attempt) after: \(error)")
         case .success(.omitted(let count)):
             self.init(weight, "omitted", "\(name), \(Units.count(count, "event"))")
         case .success(.finished(let file)) where file.isReused:
-            self.init(weight, "unchanged", "\(file.url.lastPathComponent), \(Units.bytes(file.byteCount))")
+            self.init(weight, "unchanged", "\(event.path(of: file)), \(Units.bytes(file.byteCount))")
         case .success(.finished(let file)):
             let work = "\(Units.bytes(file.byteCount)) in \(Units.seconds(event.elapsed))"
             let fetched = event.fetched == file.byteCount ? "" : ", \(Units.bytes(event.fetched)) fetched"
-            self.init(weight, "finished", "\(file.url.lastPathComponent), \(work)\(fetched)")
+            self.init(weight, "finished", "\(event.path(of: file)), \(work)\(fetched)")
         case .success:
             return nil
         }
@@ -62,6 +62,10 @@ struct PlainLine: Sendable, Hashable {
         self.text = text.neutralized
     }
 
+    private static func time(_ delay: Duration) -> String {
+        delay > .zero ? "in \(Units.seconds(delay))" : "now"
+    }
+
     /// Returns the line without a line terminator.
     func text(usesColor: Bool) -> String {
         let mark = verb.padded(to: 10)
@@ -71,16 +75,5 @@ struct PlainLine: Sendable, Hashable {
         case .lasting where verb == "finished": return "\u{1B}[32m\(mark)\u{1B}[0m\(text)"
         default: return mark + text
         }
-    }
-}
-
-extension Tally {
-    /// The summary line at the end of a run.
-    var summary: String {
-        var parts = ["\(finished) of \(Units.count(total, "file")) finished"]
-        if skipped > 0 { parts.append("\(skipped) unchanged") }
-        if failed > 0 { parts.append("\(failed) failed") }
-        parts.append("\(Units.bytes(bytes)) in \(Units.seconds(duration)), \(Units.bytes(fetched)) fetched")
-        return parts.joined(separator: ", ")
     }
 }

@@ -8,6 +8,9 @@ extension String {
         var result = String.UnicodeScalarView()
         for scalar in unicodeScalars {
             switch scalar.properties.generalCategory {
+            // Families of emoji and some scripts are written with joiners.
+            case .format where scalar == "\u{200D}" || scalar == "\u{200C}":
+                result.append(scalar)
             case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
                 result.append("\u{FFFD}")
             default:
@@ -29,6 +32,21 @@ extension String {
             result.append(character)
         }
         return result + "…"
+    }
+
+    /// Returns the text in at most `limit` columns, with an ellipsis in the middle if it is cut, so that the start of a name
+    /// and its extension stay.
+    func truncatedInMiddle(to limit: Int) -> String {
+        guard columns > limit else { return self }
+        guard limit > 1 else { return truncated(to: limit) }
+        let (headLimit, tailLimit) = (limit / 2, limit - 1 - limit / 2)
+        var (tail, used) = ("", 0)
+        for character in reversed() {
+            used += character.columns
+            if used > tailLimit { break }
+            tail.insert(character, at: tail.startIndex)
+        }
+        return String(truncated(to: headLimit + 1).dropLast()) + "…" + tail
     }
 
     /// Returns the text in exactly `width` columns, cut or padded with spaces at the end.

@@ -9,7 +9,7 @@ struct Terminal: Sendable, Hashable {
     /// The properties according to standard error and the environment.
     static var current: Self {
         let environment = ProcessInfo.processInfo.environment
-        let isInteractive = isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"
+        let isInteractive = isatty(STDERR_FILENO) == 1 && !["", "dumb"].contains(environment["TERM"] ?? "")
         // NO_COLOR counts unless it is empty (https://no-color.org).
         return Self(isInteractive: isInteractive, usesColor: isInteractive && (environment["NO_COLOR"] ?? "").isEmpty)
     }

@@ -5,10 +5,7 @@ internal import LoopbackServer
 
 /// A demonstration of the library, with a local server whose faults are scripted.
 struct Demonstration: Sendable {
-    let engine: Engine?
-    let makeConsole: @Sendable (Int) -> Console
-    /// Whether the results of the checks are not written to standard error.
-    let isQuiet: Bool
+    let console: Console
 
     /// Downloads all files into a temporary directory, removes it, and reports the behavior of the special files.
     ///
@@ -20,7 +17,7 @@ struct Demonstration: Sendable {
         let checks = try await LoopbackServer.withServer { server in
             try await self.checks(server, directory)
         }
-        if !isQuiet { StandardError.write(checks.map { $0.text + "\n" }.joined()) }
+        StandardError.write(checks.map { $0.text + "\n" }.joined())
         guard checks.allSatisfy(\.isAsPromised) else { throw ExitCode.failure }
     }
 
@@ -46,7 +43,7 @@ struct Demonstration: Sendable {
             }
         }
         let checks = DemoFile.all.map { check($0, ids($0).map { observations[$0] }) }
-        let handles = HandleDemonstration(configuration: configuration, server: server, directory: directory)
+        let handles = HandleDemonstration(server: server, directory: directory)
         return
             (checks + [
                 check(.released, [try await handles.releaseFromMemory()]),
@@ -54,23 +51,14 @@ struct Demonstration: Sendable {
             ]).compactMap { $0 }
     }
 
-    private var configuration: Downloader.Configuration {
-        var configuration = Downloader.Configuration()
-        if let engine { configuration.transport = engine.transport }
-        return configuration
-    }
-
     private func download(_ items: [Item], _ directory: URL, _ observations: Observations) async throws {
-        let session = Session(
-            downloader: Downloader(configuration: configuration), window: items.count,
-            console: makeConsole(items.count)
-        ) { event, download in
+        let session = Session(Downloader.Configuration(), window: items.count, console: console) { event, download in
             observations.take(event, download)
         }
         let signals = Signals { await session.stop() }
         defer { signals.cancel() }
-        let tally = await session.run(items, into: directory)
-        if tally.isInterrupted { throw ExitCode(Signals.exitStatus) }
-        if tally.failed > 0 { throw ExitCode.failure }
+        let outcome = await session.run(ItemFeed(items), into: directory)
+        let status = outcome.exitStatus(signal: signals.received)
+        if status != 0 { throw ExitCode(status) }
     }
 }

@@ -4,14 +4,13 @@ internal import LoopbackServer
 
 /// Two downloads of the demonstration that are controlled through their handles, after those of the list.
 struct HandleDemonstration: Sendable {
-    let configuration: Downloader.Configuration
     let server: LoopbackServer
     let directory: URL
 
     /// Pauses a download into memory, reports memory pressure, and resumes the download.
     func releaseFromMemory() async throws -> Observations.DemoObservation {
         let pressure = ManualMemoryPressure()
-        var configuration = configuration
+        var configuration = Downloader.Configuration()
         configuration.memoryPressure = .manual(pressure)
         configuration.partialsDirectory = directory
         return try await with(configuration, .released) { downloader, url in
@@ -32,7 +31,7 @@ struct HandleDemonstration: Sendable {
 
     /// Cancels a download to a file, and requests it again.
     func cancelAndRepeat() async throws -> [Observations.DemoObservation] {
-        try await with(configuration, .canceled) { downloader, url in
+        try await with(Downloader.Configuration(), .canceled) { downloader, url in
             let request = DownloadRequest(from: url, to: directory.appending(path: DemoFile.canceled.name))
             let first = downloader.start(request)
             let canceled = try await observe(first, of: .canceled) { event, _ in

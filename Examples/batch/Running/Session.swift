@@ -7,17 +7,21 @@ actor Session {
     typealias Observer = @Sendable (RunEvent, Download) -> Void
 
     private let downloader: Downloader
+    private let settings: RequestSettings
+    private let retryPolicy: RetryPolicy
     private let window: Int
     private let observer: Observer?
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
 
     private var console: Console
-    private var tally = Tally(total: 0)
+    private var results: RunResults?
+    private var outcome = RunOutcome(tally: Tally(total: 0))
     /// The IDs of the downloads that have started, and have neither ended nor paused.
     private var running: Set<Int> = []
     /// Whether ``stop()`` was called; no download starts afterward.
     private var isStopping = false
+    private var cancelReading: @Sendable () -> Void = {}
     private var quiescence: CheckedContinuation<Void, Never>?
     /// The number of downloads that have started and haven't ended.
     private var openCount = 0
@@ -31,54 +35,66 @@ actor Session {
     /// Creates a session.
     ///
     /// - Parameters:
-    ///   - downloader: The downloader, which the session shuts down.
+    ///   - configuration: The configuration of the downloader, which the session shuts down.
+    ///   - settings: What is added to each request.
     ///   - window: The number of requests that are open at the same time; the downloader's limits apply as well.
     ///   - console: The console that shows the events.
+    ///   - results: The files with the results.
     ///   - observer: A closure that receives the events.
-    init(downloader: Downloader, window: Int, console: Console, observer: Observer? = nil) {
-        self.downloader = downloader
+    init(
+        _ configuration: Downloader.Configuration, settings: RequestSettings = RequestSettings(), window: Int,
+        console: Console, results: RunResults? = nil, observer: Observer? = nil
+    ) {
+        downloader = Downloader(configuration: configuration)
+        retryPolicy = configuration.retryPolicy
+        self.settings = settings
         self.window = window
         self.console = console
+        self.results = results
         self.observer = observer
         start = clock.now
     }
 
     /// Downloads the items into `directory`, starting them in their order.
     ///
-    /// Returns when all downloads have ended or ``stop()`` has paused them. Must be called only once.
-    func run(_ items: [Item], into directory: URL) async -> Tally {
-        tally.total = items.count
+    /// Returns when all downloads have ended, or when ``stop()`` has paused them. Must be called only once.
+    func run(_ feed: ItemFeed, into directory: URL) async -> RunOutcome {
+        cancelReading = feed.cancellation
         let painter = Task { await paint() }
         await withTaskGroup(of: Void.self) { group in
+            var feed = feed
             var startedCount = 0
-            for item in items {
-                if let error = item.pathError(in: directory) {
-                    fail(item, error)
-                    continue
-                }
+            while !isStopping {
+                count(feed)
                 while !hasRoom { await withCheckedContinuation { room = $0 } }
                 // The group keeps the results of the tasks that have ended.
                 while startedCount > openCount {
                     await group.next()
                     startedCount -= 1
                 }
-                guard !isStopping else { break }
-                let download = begin(item, into: directory)
+                guard !isStopping, let (item, refusal) = await next(&feed), !isStopping else { break }
+                if let error = refusal ?? item.pathError(in: directory) {
+                    fail(item, error)
+                    continue
+                }
+                openCount += 1
                 startedCount += 1
-                group.addTask { await self.follow(download, of: item) }
+                let (plan, download) = begin(item, into: directory)
+                group.addTask { await self.follow(item, plan, download, into: directory) }
             }
+            count(feed)
         }
         painter.cancel()
         await downloader.shutdown()
-        tally.duration = now
-        console.finish(tally)
-        return tally
+        finish()
+        return outcome
     }
 
     /// Pauses all downloads, waits until their bytes are saved, and makes ``run(_:into:)`` return.
     func stop() async {
         guard !isStopping else { return }
         isStopping = true
+        cancelReading()
         downloader.pauseAll()
         if !running.isEmpty { await withCheckedContinuation { quiescence = $0 } }
         await downloader.shutdown()
@@ -94,12 +110,35 @@ actor Session {
         room = nil
     }
 
+    private func count(_ feed: ItemFeed) {
+        outcome.tally.total = feed.knownCount
+        outcome.tally.isTotalKnown = feed.isComplete || outcome.manifestFailure != nil
+        console.expect(feed.knownCount, isComplete: outcome.tally.isTotalKnown)
+    }
+
+    private func next(_ feed: inout ItemFeed) async -> ItemFeed.Next? {
+        do throws(ManifestFailure) {
+            return try await feed.next()
+        } catch {
+            outcome.manifestFailure = error
+            return nil
+        }
+    }
+
     private func paint() async {
         guard console.isLive else { return }
         while !Task.isCancelled {
             console.paint(at: now)
             try? await Task.sleep(for: .milliseconds(100))
         }
+    }
+
+    private func finish() {
+        outcome.tally.duration = now
+        let failures = results?.finish(outcome.tally, isInterrupted: outcome.tally.isInterrupted) ?? []
+        results = nil
+        outcome.outputFailures = failures
+        console.finish(outcome.tally, isSummaryShown: outcome.fullDisk == nil)
     }
 }
 
@@ -113,52 +152,100 @@ extension Download {
     fileprivate var fetchedHere: Int64 { isCoalesced ? 0 : progress.fetchedByteCount }
 }
 
+// MARK: - One download
+
 extension Session {
     private func fail(_ item: Item, _ error: DownloadError) {
-        tally.failed += 1
-        console.show(RunEvent(item: item, time: now, elapsed: .zero, fetched: 0, what: .failure(error)))
+        outcome.tally.failed += 1
+        emit(RunEvent(item: item, time: now, elapsed: .zero, fetched: 0, what: .failure(error)), of: item)
     }
 
-    private func begin(_ item: Item, into directory: URL) -> Download {
-        let request = item.request(into: directory)
-        let download = downloader.start(request)
+    private func begin(_ item: Item, into directory: URL) -> (MirrorPlan, Download) {
+        let plan = MirrorPlan(item)
+        return (plan, start(item, plan, into: directory))
+    }
+
+    private func start(_ item: Item, _ plan: MirrorPlan, into directory: URL) -> Download {
+        var request = settings.request(for: item, at: plan.address, into: directory)
+        request.retryPolicy = plan.retryPolicy(retryPolicy)
         running.insert(item.id)
-        openCount += 1
-        return download
+        return downloader.start(request)
     }
 
-    private func follow(_ download: Download, of item: Item) async {
+    /// Follows a download, and those of the mirrors if it fails, until the file is finished or has failed.
+    private func follow(_ item: Item, _ plan: MirrorPlan, _ download: Download, into directory: URL) async {
         let begun = now
-        func emit(_ what: Result<DownloadEvent, DownloadError>, fetched: Int64) {
-            let event = RunEvent(item: item, time: now, elapsed: now - begun, fetched: fetched, what: what)
-            console.show(event)
-            observer?(event, download)
+        var (plan, download, shown, fetched, switchCount) = (plan, download, item, Int64(0), 0)
+        func event(_ what: Result<DownloadEvent, DownloadError>) -> RunEvent {
+            RunEvent(
+                item: shown, time: now, elapsed: now - begun, fetched: fetched + download.fetchedHere, what: what)
         }
-        do {
-            for try await event in download.events {
-                record(event, of: item.id)
-                let fetched = download.fetchedHere
-                if case .finished(let file) = event {
-                    tally.finished += 1
-                    if file.isReused { tally.skipped += 1 }
-                    tally.bytes += file.byteCount
+        while true {
+            do {
+                for try await happened in download.events {
+                    record(happened, of: item.id)
+                    if let error = item.lengthError(happened) {
+                        download.discard()
+                        throw error
+                    }
+                    var event = event(.success(happened))
+                    if case .finished(let file) = happened {
+                        if console.needsDigests || results?.needsDigests == true, !file.isReused {
+                            event.sha256 = await Digests.sha256(of: file.url, verified: item.checksum)
+                            event.time = now
+                        }
+                        count(file)
+                    }
+                    emit(event, of: item, download)
                 }
-                emit(.success(event), fetched: fetched)
+            } catch let error as DownloadError where error.code == .shutDown && isStopping {
+                // The download was paused before the shutdown, and its pause was its last event to show.
+                if download.progress.receivedByteCount > 0 { outcome.tally.paused += 1 }
+            } catch let error as DownloadError {
+                if !isStopping, plan.advance(after: error) {
+                    switchCount += 1
+                    let retrying = DownloadEvent.retrying(attempt: switchCount, delay: .zero, error: error)
+                    emit(event(.success(retrying)), of: item, download)
+                    fetched += download.fetchedHere
+                    // The file keeps the name that follows from the first address.
+                    if shown.output == nil { shown.numberedName = item.fileName }
+                    shown.address = plan.address
+                    download = start(item, plan, into: directory)
+                    continue
+                }
+                outcome.tally.failed += 1
+                if error.isRetryable { outcome.tally.passing += 1 }
+                emit(event(.failure(error)), of: item, download)
+                if error.code == .diskFull { endFullDisk(error) }
+            } catch {
+                preconditionFailure("a download ends with a DownloadError, not \(error)")
             }
-        } catch let error as DownloadError where error.code == .shutDown && isStopping {
-            // The download was paused before the shutdown, and its pause was its last event to show.
-            if download.progress.receivedByteCount > 0 { tally.paused += 1 }
-        } catch let error as DownloadError {
-            tally.failed += 1
-            emit(.failure(error), fetched: download.fetchedHere)
-        } catch {
-            preconditionFailure("a download ends with a DownloadError, not \(error)")
+            break
         }
-        tally.fetched += download.fetchedHere
+        outcome.tally.fetched += fetched + download.fetchedHere
         removeRunning(item.id)
         openCount -= 1
         heldUp.remove(item.id)
         offerRoom()
+    }
+
+    private func count(_ file: DownloadedFile) {
+        outcome.tally.finished += 1
+        if file.isReused { outcome.tally.skipped += 1 }
+        outcome.tally.bytes += file.byteCount
+    }
+
+    private func emit(_ event: RunEvent, of item: Item, _ download: Download? = nil) {
+        console.show(event)
+        results?.take(event, original: item)
+        if let download { observer?(event, download) }
+    }
+
+    /// Stops the run, because no other file will fit either.
+    private func endFullDisk(_ error: DownloadError) {
+        guard outcome.fullDisk == nil else { return }
+        outcome.fullDisk = error
+        Task { await stop() }
     }
 
     private func record(_ event: DownloadEvent, of id: Int) {
@@ -172,7 +259,7 @@ extension Session {
         case .paused:
             removeRunning(id)
         case .restarted(_, let discarded) where isStopping:
-            tally.lost += discarded
+            outcome.tally.lost += discarded
         default:
             running.insert(id)
         }
@@ -183,5 +270,25 @@ extension Session {
         guard running.isEmpty else { return }
         quiescence?.resume()
         quiescence = nil
+    }
+}
+
+extension Item {
+    /// The error of a file that doesn't have the length in the manifest; nil if an event doesn't show one.
+    fileprivate func lengthError(_ event: DownloadEvent) -> DownloadError? {
+        guard let byteCount else { return nil }
+        switch event {
+        case .started(let total?, _, _, _) where total != byteCount: return lengthError(total, byteCount)
+        case .finished(let file) where file.byteCount != byteCount:
+            if !file.isReused { try? FileManager.default.removeItem(at: file.url) }
+            return lengthError(file.byteCount, byteCount)
+        default: return nil
+        }
+    }
+
+    private func lengthError(_ found: Int64, _ expected: Int64) -> DownloadError {
+        DownloadError(
+            .malformedResponse, "the file has \(found) bytes, and the manifest says \(expected)", url: address.url,
+            isRetryable: false)
     }
 }

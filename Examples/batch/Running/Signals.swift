@@ -4,20 +4,41 @@ internal import Foundation
 
 /// The handlers of the signals that stop and suspend a run.
 ///
-/// The first SIGINT or SIGTERM stops the run in order, and the second ends the process immediately.
+/// The first SIGINT, SIGTERM, or SIGHUP stops the run in order, and the second ends the process immediately.
 final class Signals: Sendable {
-    /// The exit status of an interrupted run.
-    static let exitStatus: Int32 = 130
-
     private let sources: Mutex<[any DispatchSourceSignal]>
+    private let first: FirstSignal
+
+    /// The signal that has stopped the run.
+    private final class FirstSignal: Sendable {
+        private let number = Mutex<Int32?>(nil)
+
+        var value: Int32? { number.withLock { $0 } }
+
+        /// Records a signal, and returns the first one if this is another.
+        func take(_ signal: Int32) -> Int32? {
+            number.withLock { number in
+                defer { number = number ?? signal }
+                return number
+            }
+        }
+    }
+
+    /// The signal that has stopped the run; nil if there was none.
+    var received: Int32? { first.value }
+
+    /// The exit status of a run that a signal has stopped.
+    static func exitStatus(of signal: Int32) -> Int32 { 128 + signal }
 
     /// Installs the handlers.
     ///
-    /// - Parameter stop: A closure that is called once, at the first SIGINT or SIGTERM.
+    /// SIGHUP stays ignored if it is, as with nohup(1).
+    ///
+    /// - Parameter stop: A closure that is called once, at the first signal that stops the run.
     init(_ stop: @escaping @Sendable () async -> Void) {
         // A closed pipe or a file at its size limit must be an error of a write, not the end of the process.
         for number in [SIGPIPE, SIGXFSZ] { signal(number, SIG_IGN) }
-        let count = Mutex(0)
+        let first = FirstSignal()
         let queue = DispatchQueue(label: "batch.signals")
         func source(_ number: Int32, _ handler: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
             signal(number, SIG_IGN)
@@ -26,16 +47,13 @@ final class Signals: Sendable {
             source.activate()
             return source
         }
-        let end: @Sendable () -> Void = {
-            let isFirst = count.withLock { count in
-                count += 1
-                return count == 1
-            }
-            if isFirst {
+        func ending(_ number: Int32) -> any DispatchSourceSignal {
+            source(number) {
+                if let earlier = first.take(number) {
+                    Terminal.restore()
+                    _exit(Self.exitStatus(of: earlier))
+                }
                 Task { await stop() }
-            } else {
-                Terminal.restore()
-                _exit(Signals.exitStatus)
             }
         }
         let suspend: @Sendable () -> Void = {
@@ -43,7 +61,16 @@ final class Signals: Sendable {
             Terminal.restore()
             kill(getpid(), SIGSTOP)
         }
-        sources = Mutex([source(SIGINT, end), source(SIGTERM, end), source(SIGTSTP, suspend)])
+        var sources = [ending(SIGINT), ending(SIGTERM), source(SIGTSTP, suspend)]
+        if !Self.wasIgnored(SIGHUP) { sources.append(ending(SIGHUP)) }
+        self.first = first
+        self.sources = Mutex(sources)
+    }
+
+    /// Ignores a signal, and returns whether it was ignored before.
+    private static func wasIgnored(_ number: Int32) -> Bool {
+        let previous = signal(number, SIG_IGN)
+        return unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Removes the handlers.

@@ -1,11 +1,15 @@
 /// The results of a run.
 struct Tally: Sendable, Hashable {
-    /// The number of requested files.
+    /// The number of requested files that are known so far.
     var total: Int
+    /// Whether ``total`` is the number of all files.
+    var isTotalKnown = true
     var finished = 0
     /// The number of finished files that existed already and were used again.
     var skipped = 0
     var failed = 0
+    /// The number of failed files for which the same command may succeed later.
+    var passing = 0
     /// The number of downloads that were stopped after they had received some of their bytes.
     var paused = 0
     /// The number of bytes that an interrupted run received but could not save.
@@ -21,12 +25,24 @@ struct Tally: Sendable, Hashable {
     }
 
     /// Whether some downloads have neither finished nor failed.
-    var isInterrupted: Bool { finished + failed < total }
+    var isInterrupted: Bool { !isTotalKnown || finished + failed < total }
 
     /// A description of what an interrupted run has finished, kept, and lost.
     var remainder: String {
-        (lost > 0 ? "\(Units.bytes(lost)) could not be saved: " : "all received bytes are saved: ")
-            + "\(finished) of \(Units.count(total, "file")) finished, \(paused) partially downloaded, "
-            + "\(total - finished - failed - paused) waiting" + (failed > 0 ? ", \(failed) failed" : "")
+        let files = isTotalKnown ? "\(finished) of \(Units.count(total, "file"))" : Units.count(finished, "file")
+        let waiting = total - finished - failed - paused
+        return (lost > 0 ? "\(Units.bytes(lost)) could not be saved: " : "all received bytes are saved: ")
+            + "\(files) finished, \(paused) partially downloaded, \(isTotalKnown ? "" : "at least ")\(waiting) waiting"
+            + (failed > 0 ? ", \(failed) failed" : "")
+    }
+
+    /// The summary line at the end of a run.
+    var summary: String {
+        let files = isTotalKnown ? "\(finished) of \(Units.count(total, "file"))" : Units.count(finished, "file")
+        var parts = ["\(files) finished"]
+        if skipped > 0 { parts.append("\(skipped) unchanged") }
+        if failed > 0 { parts.append("\(failed) failed") }
+        parts.append("\(Units.bytes(bytes)) in \(Units.seconds(duration)), \(Units.bytes(fetched)) fetched")
+        return parts.joined(separator: ", ")
     }
 }

@@ -8,7 +8,7 @@ internal import Testing
         "http://a/x", "https://b", "\n", "\r\n", " ", "\t", " out=", "out", "=", "..", ".", "/", "\u{301}", "#",
         "\u{FEFF}",
         " checksum=sha-256=", String(repeating: "0", count: 64), " header=A: b", ":", "\0", "\u{7F}", "name", "é",
-        "%0a",
+        "%0a", " dir=", " mirror=", "{", "}", "\"url\":", "\"http://a/y\"",
     ]
 
     @Test func `every accepted manifest contains only valid downloads within the directory`() {

@@ -9,7 +9,8 @@ internal import Testing
 
 @Suite(.endsWhenHung) struct OptionTests {
     @Test(arguments: [
-        [], ["--json"], ["-q", "--no-progress"], ["--engine", "urlsession"], ["http://a/x"],
+        [], ["http://a/x"], ["--clean", "dir", "-q"], ["--checksums", "list", "--base", "http://a/"],
+        ["-i", "list", "--base", "http://a/b"], ["http://a/x", "-4"], ["http://a/x", "--ipv6", "--remote-time"],
         ["http://a/x", "https://b/y", "-d", "dir", "-j", "3"], ["-i", "-"], ["http://a/x", "-o", "sub/name"],
         ["http://a/x", "--header", "A: b", "--header", "C: d", "--retries", "0", "--timeout", "0.5"],
         ["http://a/x", "--durability", "process-crash", "--engine", "http-client"],
@@ -22,7 +23,16 @@ internal import Testing
     }
 
     @Test(arguments: [
-        (["-d", "dir"], "-d was given"),
+        (["-d", "dir"], "-d was given"), (["-q"], "-q was given"), (["--json"], "--json was given"),
+        (["--engine", "nio"], "--engine was given"), (["--existing", "keep"], "--existing was given"),
+        (["--checksums", "list"], "--checksums requires --base"),
+        (["http://a/x", "--base", "http://a"], "--base requires a manifest"),
+        (["-i", "list", "--base", "a/b"], "not a valid URL"),
+        (["-i", "-", "--checksums", "-", "--base", "http://a"], "both read standard input"),
+        (["http://a/x", "-4", "-6"], "exclude each other"),
+        (["http://a/x", "-4", "--engine", "urlsession"], "-4 requires --engine nio"),
+        (["http://a/x", "--header", "@/nonexistent/file"], "file cannot be read"),
+        (["http://a/x", "--load-cookies", "/nonexistent/file"], "file cannot be read"),
         (["--header", "A: b"], "nothing to download"),
         (["-j", "2", "--json"], "-j was given"),
         (["http://a/x", "http://a/y", "-o", "n"], "single URL"),
@@ -81,7 +91,7 @@ internal import Testing
     }
 
     @Test(arguments: [
-        "--on-duplicate", "--existing", "--no-continue", "--fail-fast", "--shard",
+        "--on-duplicate", "--no-continue", "--fail-fast", "--shard",
     ])
     func `options that are not implemented are rejected`(option: String) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(["http://a/x", option, "1"]) }
@@ -93,7 +103,7 @@ internal import Testing
             "http://a/x", "-j", "3", "--per-host", "2", "--retries", "7", "--timeout", "1.5", "--durability",
             "process-crash", "--engine",
             "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K", "-x", "5",
-            "--limit-rate", "2M", "--pace", "100/10", "--min-rate", "8K", "--host-patience", "60",
+            "--limit-rate", "2M", "--pace", "100/10", "--min-rate", "8K", "--host-patience", "60", "--remote-time",
         ])
         let configuration = batch.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
@@ -108,8 +118,9 @@ internal import Testing
         #expect(configuration.bandwidthLimit == .bytesPerSecond(2 << 20))
         #expect(configuration.requestPace == RequestPace(count: 100, period: .seconds(10)))
         #expect(configuration.minimumRate == 8 << 10)
-        #expect(try batch.items()[0].request(into: URL(filePath: "/d")).maximumByteCount == 3072)
-        #expect(try batch.items()[0].request(into: URL(filePath: "/d")).connectionCount == 5)
+        #expect(configuration.fileAttributes.usesLastModified)
+        #expect(try batch.requestSettings.maximumByteCount == 3072)
+        #expect(try batch.requestSettings.connectionCount == 5)
         #expect(batch.window == 12)
     }
 
@@ -129,6 +140,8 @@ internal import Testing
         #expect(configuration.requestPace == nil)
         #expect(configuration.minimumRate == 0)
         #expect(configuration.additionalTrustRoots == nil)
+        #expect(configuration.fileAttributes == plain.fileAttributes)
+        #expect(configuration.addressFamily == .any)
     }
 
     /// Runs `body` with the path of a file of one root certificate.
@@ -160,19 +173,26 @@ internal import Testing
         }
     }
 
-    @Test func `items are numbered in order, and common headers precede their own`() throws {
+    @Test func `items are numbered in order, and common headers precede their own`() async throws {
         let list = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try Data("http://a/z\n  header=Own: 1\n".utf8).write(to: list)
         defer { try? FileManager.default.removeItem(at: list) }
-        let items = try Batch.parse(["http://a/x", "http://a/y", "-i", list.path, "--header", "All: 0"]).items()
-        #expect(items.map(\.id) == [0, 1, 2])
-        #expect(items.map(\.address.text) == ["http://a/x", "http://a/y", "http://a/z"])
-        #expect(items.map { $0.headers.map(\.name) } == [["All"], ["All"], ["All", "Own"]])
+        let batch = try Batch.parse(["http://a/x", "http://a/y", "-i", list.path, "--header", "All: 0"])
+        var feed = batch.feed()
+        try await feed.readAhead()
+        #expect(feed.isComplete && feed.knownCount == 3)
+        for (id, url) in ["http://a/x", "http://a/y", "http://a/z"].enumerated() {
+            let item = try #require(try await feed.next()?.item)
+            #expect(item.id == id && item.address.text == url)
+            let request = try batch.requestSettings.request(
+                for: item, at: item.address, into: URL(filePath: "/d"))
+            #expect(request.headers.map(\.name) == (id == 2 ? ["All", "Own"] : ["All"]))
+        }
     }
 
-    @Test func `a manifest that cannot be read is wrong usage`() throws {
-        let error = try #require(throws: (any Error).self) { try Batch.parse(["-i", "/nonexistent/list"]).items() }
-        #expect(Batch.exitCode(for: error).rawValue == 64)
-        #expect(Batch.fullMessage(for: error).contains("/nonexistent/list cannot be read"))
+    @Test func `a manifest that cannot be read is wrong usage`() async throws {
+        var feed = try Batch.parse(["-i", "/nonexistent/list"]).feed()
+        let error = await #expect(throws: ManifestFailure.self) { try await feed.readAhead() }
+        #expect(error?.description.hasPrefix("/nonexistent/list: cannot be read: ") == true)
     }
 }

@@ -60,8 +60,8 @@ internal import Testing
         #expect(item.request(into: directory).destination == .file(URL(fileURLWithPath: "/d/sub/c")))
     }
 
-    @Test func `an item whose URL has no path is named after the host`() throws {
-        #expect(Item(address: try Address("http://example.org")).name == "example.org")
-        #expect(Item(address: try Address("http://example.org/")).name == "example.org")
+    @Test func `a name that begins with a hyphen cannot be taken for an option`() throws {
+        #expect(Item(address: try Address("http://example.org/-rf")).name == "./-rf")
+        #expect(Item(address: try Address("http://example.org/")).name == "download")
     }
 }

@@ -8,7 +8,8 @@ internal import Testing
 @Suite(.endsWhenHung) struct JSONLineTests {
     @Test func `each event has the documented members in the documented order`() throws {
         let lost = DownloadError(.connectionLost)
-        let progress = DownloadProgress(receivedByteCount: 7, expectedByteCount: 10, bytesPerSecond: 12.6)
+        let progress = DownloadProgress(
+            receivedByteCount: 7, expectedByteCount: 10, bytesPerSecond: 12.6, connectionCount: 2)
         let lines: [(DownloadEvent, String)] = [
             (
                 .started(expectedByteCount: 10, isResumable: true, suggestedName: nil, contentType: nil),
@@ -27,16 +28,15 @@ internal import Testing
                 .retrying(attempt: 2, delay: .milliseconds(1500), error: lost),
                 #""retrying","id":0,"attempt":2,"delay":1.5,"error":"connectionLost""#
             ),
-            (.progress(progress), #""progress","id":0,"received":7,"total":10,"bytesPerSecond":13"#),
+            (.progress(progress), #""progress","id":0,"received":7,"total":10,"bytesPerSecond":13,"connections":2"#),
             (
                 .progress(DownloadProgress(receivedByteCount: 7)),
-                #""progress","id":0,"received":7,"total":null,"bytesPerSecond":null"#
+                #""progress","id":0,"received":7,"total":null,"bytesPerSecond":null,"connections":0"#
             ),
             (.paused(receivedByteCount: 7), #""paused","id":0,"received":7"#),
-            (.omitted(count: 5), #""omitted","id":0,"count":5"#),
             (
                 .finished(.sample),
-                #""finished","id":0,"path":"/d/file.bin","bytes":2048,"seconds":1.0,"fetched":1024"#
+                #""finished","id":0,"path":"/d/file.bin","bytes":2048,"seconds":1.0,"fetched":1024,"sha256":null,"entityTag":null"#
             ),
         ]
         for (event, members) in lines {
@@ -45,12 +45,11 @@ internal import Testing
         }
     }
 
-    @Test func `a failure contains the URL without its query`() throws {
+    @Test func `a failure has a code and a status`() throws {
         let line = try #require(JSONLine(.sample(failure: .notFound)))
         #expect(
             "\(line)" == #"{"event":"failed","id":0,"code":"httpStatus","status":404,"retryable":false,"kept":5,"#
-                + #""url":"http://example.org/file.bin","#
-                + #""message":"httpStatus (404) [http://example.org/file.bin]; 5 bytes kept","time":2.0}"#)
+                + #""time":2.0}"#)
     }
 
     @Test func `a failure without a response has no status`() throws {
@@ -58,7 +57,8 @@ internal import Testing
         #expect("\(line)".contains(#""status":null,"retryable":true,"kept":0"#))
     }
 
-    @Test func `waiting and verifying have no line`() throws {
+    @Test func `waiting, verifying, and omitted events have no line`() throws {
+        #expect(try JSONLine(.sample(.omitted(count: 5))) == nil)
         #expect(try JSONLine(.sample(.waiting(reason: .turn))) == nil)
         #expect(try JSONLine(.sample(.verifying)) == nil)
     }

@@ -37,6 +37,8 @@ final class CommandRun: Sendable {
 
     /// The lines of standard output as they arrive, for one consumer.
     let lines: AsyncStream<String>
+    /// The lines of standard error as they arrive, for one consumer.
+    let errorLines: AsyncStream<String>
 
     private let process = Process()
     private let exit: AsyncStream<Int32>
@@ -86,12 +88,14 @@ final class CommandRun: Sendable {
         }
         let (lines, lineContinuation) = AsyncStream.makeStream(of: String.self)
         self.lines = lines
+        let (errorLines, errorContinuation) = AsyncStream.makeStream(of: String.self)
+        self.errorLines = errorLines
         try process.run()
         try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try inputPipe.fileHandleForWriting.close()
         if output != nil { try outputPipe.fileHandleForWriting.close() }
         self.output = Self.read(outputPipe, lineContinuation)
-        self.error = Self.read(errorPipe)
+        self.error = Self.read(errorPipe, errorContinuation)
     }
 
     deinit {

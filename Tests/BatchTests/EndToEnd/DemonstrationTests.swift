@@ -4,10 +4,9 @@ internal import Testing
 
 /// Tests of the run without arguments.
 @Suite(.endsWhenHung) struct DemonstrationTests {
-    @Test(arguments: ["http-client", "urlsession"])
-    func `the demonstration succeeds and leaves no files`(engine: String) async throws {
+    @Test func `the demonstration succeeds and leaves no files`() async throws {
         try await Folder.with { folder in
-            let end = try await CommandRun(["--engine", engine], in: folder).end()
+            let end = try await CommandRun([], in: folder).end()
             #expect(end.status == 0, "\(end.error)")
             #expect(end.output.isEmpty)
             #expect(end.error.components(separatedBy: "as promised").count == 7, "\(end.error)")
@@ -26,12 +25,11 @@ internal import Testing
 
     @Test func `an interrupted demonstration leaves no files`() async throws {
         try await Folder.with { folder in
-            let run = try CommandRun(["--json"], in: folder)
-            for await _ in run.lines { break }
+            let run = try CommandRun([], in: folder)
+            for await line in run.errorLines where line.hasPrefix("started") { break }
             run.signal(SIGINT)
             let end = try await run.end()
             #expect(try folder.names().isEmpty)
-            #expect(try end.events().last?["event"] as? String == "summary")
             // On a busy machine, the run may have ended before the signal arrived.
             #expect(end.status == 130 || end.status == 0)
         }

@@ -7,7 +7,7 @@ internal import Testing
 @Suite(.endsWhenHung) struct InterruptionTests {
     private let content = Content(seed: 3, length: 300_000)
 
-    @Test(arguments: [SIGINT, SIGTERM], ["http-client", "urlsession"])
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP], ["http-client", "urlsession"])
     func `a run keeps the bytes at a signal, and the same command continues`(signal: Int32, engine: String) async throws
     {
         try await LoopbackServer.withServer { server in
@@ -20,7 +20,7 @@ internal import Testing
                 try await wait(for: "progress", upTo: 100_000, of: first)
                 first.signal(signal)
                 let interrupted = try await first.end()
-                #expect(interrupted.status == 130)
+                #expect(interrupted.status == 128 + signal)
                 let names = try interrupted.events().compactMap { $0["event"] as? String }
                 #expect(names.suffix(2) == ["paused", "summary"])
                 let counts = "0 of 1 file finished, 1 partially downloaded, 0 waiting"
@@ -87,7 +87,9 @@ internal import Testing
                 _ = await server.requests(at: "file", reaching: 1)
                 run.signal(SIGINT)
                 run.signal(SIGTERM)
-                #expect(try await run.end().status == 130)
+                // The status is that of the signal which arrived first.
+                let status = try await run.end().status
+                #expect(status == 130 || status == 143)
             }
         }
     }

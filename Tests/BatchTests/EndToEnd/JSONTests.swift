@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Foundation
 internal import LoopbackServer
 internal import TestSupport
@@ -16,6 +17,8 @@ internal import Testing
                 #expect(end.status == 0)
                 #expect(end.error.isEmpty)
                 let events = try end.events()
+                let schema = try JSONSchema.ofEvents()
+                for event in events { #expect(try schema.accepts(event), "\(event)") }
                 let names = events.compactMap { $0["event"] as? String }
                 #expect(
                     names.filter { $0 != "progress" } == [
@@ -30,6 +33,9 @@ internal import Testing
                 #expect(finished["path"] as? String == folder.url("file").path)
                 #expect(finished["bytes"] as? Int == 200_000)
                 #expect(finished["fetched"] as? Int == 200_000)
+                let digest = SHA256.hash(data: content.bytes(in: 0..<content.length))
+                #expect(finished["sha256"] as? String == digest.map { String(format: "%02x", $0) }.joined())
+                #expect(finished["entityTag"] as? String == "\"1\"")
                 let summary = try #require(events.last)
                 #expect(summary["finished"] as? Int == 1)
                 #expect(summary["failed"] as? Int == 0)

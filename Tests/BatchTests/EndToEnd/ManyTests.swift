@@ -19,7 +19,7 @@ internal import Testing
                     ["-i", "-", "-d", "files", "--retries", "1", "--json", "--engine", engine], in: folder,
                     input: lines.joined(separator: "\n"))
                 let end = try await run.end()
-                #expect(end.status == 1)
+                #expect(end.status == 75)
                 let events = try end.events()
                 let failed = events.filter { $0["event"] as? String == "failed" }
                 #expect(Set(failed.compactMap { $0["id"] as? Int }) == [500, 998, 999])

@@ -94,7 +94,7 @@ struct SecrecyTests {
         ("the download is retried and resumed", [[.cut(after: 50_000)], [.retryAfter("0")]], 0),
         ("the request is redirected", [[.redirect(location: "/two?s3cret#s3cret")]], 0),
         ("a redirect is refused", [[.redirect(location: "ftp://user:s3cret@host.example/?s3cret")]], 1),
-        ("the download restarts", [[.cut(after: 50_000)], [.ignoreRange, .entityTag("\"s3cret\"")]], 0),
+        ("the download restarts", [[.cut(after: 50_000)], [.ignoreRange, .entityTag("\"2\"")]], 0),
     ]
 
     @Test(arguments: scripts, [["--json"], ["--no-progress"], ["-q"]])
@@ -112,8 +112,9 @@ struct SecrecyTests {
                 #expect(end.status == what.status, "\(end.error)")
                 #expect(!(end.output + end.error).contains("s3cret"), "\(end.output + end.error)")
                 if options == ["--json"] {
-                    let event = try end.events().first
-                    #expect(event?["url"] as? String == server.url("file").absoluteString)
+                    for event in try end.events() where event["event"] as? String == "started" {
+                        #expect(event["url"] as? String == server.url("file").absoluteString)
+                    }
                 }
             }
         }

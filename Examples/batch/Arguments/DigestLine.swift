@@ -1,0 +1,70 @@
+internal import AsyncDownloads
+
+/// A line of a list of digests, such as a file SHA256SUMS: a digest, and the name of a file.
+///
+/// The forms are that of sha256sum(1) and sha512sum(1), `HEX  NAME` or `HEX *NAME`, in which a backslash before the digest
+/// says that `\\`, `\n`, and `\r` in the name are escaped, and that of BSD, `SHA256 (NAME) = HEX`.
+struct DigestLine: Sendable, Hashable {
+    let checksum: Checksum
+    let name: String
+
+    init(_ text: String) throws(Misuse) {
+        let parts = Self.tagged(text) ?? Self.plain(text)
+        guard let (hex, name) = parts, !name.isEmpty else {
+            throw Misuse("a line has the form HEX  NAME, or SHA256 (NAME) = HEX")
+        }
+        let algorithm: Checksum.Algorithm = hex.utf8.count == 128 ? .sha512 : .sha256
+        guard let checksum = Checksum("\(algorithm.rawValue)=\(hex)") else {
+            throw Misuse("a digest is SHA-256 or SHA-512, with all of its hexadecimal digits")
+        }
+        self.checksum = checksum
+        self.name = name
+    }
+
+    /// Splits a line of sha256sum(1).
+    private static func plain(_ text: String) -> (hex: String, name: String)? {
+        let isEscaped = text.utf8.first == UInt8(ascii: "\\")
+        let bytes = isEscaped ? text.utf8.dropFirst() : text.utf8[...]
+        guard let space = bytes.firstIndex(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else {
+            return nil
+        }
+        var name = bytes[bytes.index(after: space)...]
+        // The second character says how the file was read.
+        if name.first == UInt8(ascii: " ") || name.first == UInt8(ascii: "*") { name = name.dropFirst() }
+        let written = String(decoding: name, as: UTF8.self)
+        return (String(decoding: bytes[..<space], as: UTF8.self), isEscaped ? unescaped(written) : written)
+    }
+
+    /// Splits a line in the form of BSD.
+    private static func tagged(_ text: String) -> (hex: String, name: String)? {
+        for tag in ["SHA256 (", "SHA512 ("] where text.utf8.starts(with: tag.utf8) {
+            let rest = Array(text.utf8.dropFirst(tag.utf8.count))
+            let separator = Array(") = ".utf8)
+            // The name may contain the separator, and the digest doesn't.
+            let starts = rest.indices.dropLast(separator.count - 1).reversed()
+            guard let end = starts.first(where: { rest[$0...].starts(with: separator) }) else { return nil }
+            return (
+                String(decoding: rest[(end + separator.count)...], as: UTF8.self).trimmingWhitespace(),
+                String(decoding: rest[..<end], as: UTF8.self)
+            )
+        }
+        return nil
+    }
+
+    private static func unescaped(_ name: String) -> String {
+        var result = String.UnicodeScalarView()
+        var scalars = name.unicodeScalars.makeIterator()
+        while let scalar = scalars.next() {
+            guard scalar == "\\", let escaped = scalars.next() else {
+                result.append(scalar)
+                continue
+            }
+            switch escaped {
+            case "n": result.append("\n")
+            case "r": result.append("\r")
+            default: result.append(escaped)
+            }
+        }
+        return String(result)
+    }
+}

@@ -1,0 +1,74 @@
+internal import AsyncDownloads
+
+/// The items of a run in their order: those of the command line, and those of manifests, which are read as they are needed.
+struct ItemFeed: Sendable {
+    /// An item, and the reason why it can't be downloaded, if there is one.
+    typealias Next = (item: Item, refusal: DownloadError?)
+
+    /// The items that have been read.
+    private var ready: ArraySlice<Next> = []
+    /// The manifests that haven't been read to their ends.
+    private var readers: ArraySlice<ManifestReader>
+    private var names: NameRegister
+    private var hasStarted = false
+
+    /// The number of items that have been read.
+    private(set) var knownCount = 0
+
+    /// Creates a feed of items, whose names never conflict because they get numbers, and of the manifests after them.
+    init(_ items: [Item], _ readers: [ManifestReader] = [], names: NameRegister = NameRegister()) {
+        self.readers = readers[...]
+        self.names = names
+        for var item in items {
+            _ = self.names.register(&item)
+            append(item)
+        }
+    }
+
+    /// Whether all items have been read.
+    var isComplete: Bool { readers.isEmpty }
+
+    /// Ends all waiting for the lines of manifests.
+    var cancellation: @Sendable () -> Void {
+        { [readers] in for reader in readers { reader.cancel() } }
+    }
+
+    /// Reads ahead, before the first download starts, so that an error in the first lines of a manifest is one of the run.
+    mutating func readAhead() async throws(ManifestFailure) {
+        if ready.isEmpty || !isComplete { _ = try await readPart() }
+        hasStarted = true
+    }
+
+    /// Returns the next item; nil at the end, and after a cancellation.
+    mutating func next() async throws(ManifestFailure) -> Next? {
+        while ready.isEmpty { guard try await readPart() else { return nil } }
+        return ready.popFirst()
+    }
+
+    /// Reads a part of the first manifest; returns false if there is none, or after a cancellation.
+    private mutating func readPart() async throws(ManifestFailure) -> Bool {
+        guard let reader = readers.first else { return false }
+        let part = try await reader.next()
+        if part.isLast { readers.removeFirst() }
+        for entry in part.entries {
+            var item = entry.item
+            guard !names.register(&item) else {
+                append(item)
+                continue
+            }
+            // One file would silently replace the other.
+            let misuse = Misuse("\(item.path) is already the name of the file of another URL")
+            let failure = ManifestFailure(name: reader.name, line: entry.outputLine ?? entry.line, misuse: misuse)
+            guard hasStarted else { throw failure }
+            append(item, DownloadError(.destinationInUse, failure.description, url: item.address.url))
+        }
+        return part.isLast || !part.entries.isEmpty
+    }
+
+    private mutating func append(_ item: Item, _ refusal: DownloadError? = nil) {
+        var item = item
+        item.id = knownCount
+        knownCount += 1
+        ready.append((item, refusal))
+    }
+}

@@ -1,0 +1,39 @@
+/// Splits bytes that arrive in pieces into lines.
+struct LineSplitter: Sendable {
+    /// The longest line, which bounds the memory for a file that is no text.
+    private static let maximumByteCount = 1 << 20
+
+    private var bytes: [UInt8] = []
+    /// The position of the first byte that no line contains.
+    private var start = 0
+    /// The position up to which there is no end of a line.
+    private var searched = 0
+
+    /// Adds a piece.
+    mutating func append(_ piece: some Collection<UInt8>) throws(Misuse) {
+        if start > 0 {
+            bytes.removeSubrange(..<start)
+            (start, searched) = (0, searched - start)
+        }
+        bytes += piece
+        guard bytes.count < Self.maximumByteCount || bytes[searched...].contains(UInt8(ascii: "\n")) else {
+            throw Misuse("a line is longer than 1 MiB")
+        }
+    }
+
+    /// Returns the next line, without its LF; nil if none is complete.
+    mutating func next() -> ArraySlice<UInt8>? {
+        guard let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
+            searched = bytes.count
+            return nil
+        }
+        defer { (start, searched) = (end + 1, end + 1) }
+        return bytes[start..<end]
+    }
+
+    /// Returns the last line if it has no LF; nil if there is none.
+    mutating func finish() -> ArraySlice<UInt8>? {
+        defer { (start, searched) = (bytes.count, bytes.count) }
+        return start < bytes.count ? bytes[start...] : nil
+    }
+}

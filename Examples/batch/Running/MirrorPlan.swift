@@ -1,0 +1,55 @@
+internal import AsyncDownloads
+
+/// The order in which the addresses of an item are tried.
+///
+/// Each address is tried with at most one retry as long as there is another one. Those that failed for a reason that may pass
+/// are tried once more, with all retries. An address that has failed permanently isn't tried again.
+struct MirrorPlan: Sendable {
+    private var addresses: ArraySlice<Address>
+    /// The addresses that failed for a reason that may pass.
+    private var failed: [Address] = []
+    private var isSecondRound = false
+
+    /// The present address.
+    private(set) var address: Address
+
+    init(_ item: Item) {
+        address = item.address
+        addresses = item.mirrors[...]
+    }
+
+    /// The policy for retries at the present address; nil for the policy of the run.
+    func retryPolicy(_ policy: RetryPolicy) -> RetryPolicy? {
+        guard !isSecondRound, !addresses.isEmpty else { return nil }
+        var short = policy
+        short.maximumRetries = min(1, policy.maximumRetries)
+        return short
+    }
+
+    /// Goes on to the next address, and returns whether there is one.
+    mutating func advance(after error: DownloadError) -> Bool {
+        guard error.concernsServer else { return false }
+        if error.isRetryable, !isSecondRound { failed.append(address) }
+        if addresses.isEmpty, !isSecondRound {
+            // The last address has just used all retries.
+            if error.isRetryable { failed.removeLast() }
+            (addresses, isSecondRound) = (failed[...], true)
+        }
+        guard let next = addresses.popFirst() else { return false }
+        address = next
+        return true
+    }
+}
+
+extension DownloadError {
+    /// Whether another server may not have the problem.
+    fileprivate var concernsServer: Bool {
+        switch code {
+        case .hostNotFound, .cannotConnect, .connectionLost, .timedOut, .secureConnectionFailed, .proxyFailed,
+            .httpStatus,
+            .malformedResponse, .contentChanged, .tooManyRedirects, .redirectRefused, .checksumMismatch, .bodyTooLarge:
+            true
+        default: false
+        }
+    }
+}

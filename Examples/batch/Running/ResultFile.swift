@@ -1,0 +1,126 @@
+internal import Foundation
+
+/// A file with results, which is written at the end of a run, atomically.
+///
+/// Until then, the results are in a temporary file without a name, so that they use no memory, and nothing is left if the
+/// process is killed.
+struct ResultFile {
+    private static let pieceLength = 1 << 16
+
+    private let path: String
+    private let permissions: mode_t
+    private let spool: Int32
+    private var buffer: [UInt8] = []
+    private var failure: Misuse?
+
+    /// Prepares a file.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file; a device or a pipe is written to directly.
+    ///   - permissions: The permissions of a new file, which the umask restricts.
+    init(_ path: String, permissions: mode_t = 0o666) throws(Misuse) {
+        // The target of a symbolic link is replaced, and not the link.
+        let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        self.path = resolved.path
+        self.permissions = permissions
+        let directory = resolved.deletingLastPathComponent().path
+        if Self.kind(self.path) == S_IFDIR { throw Misuse("\(path) is a directory") }
+        guard access(directory, W_OK) == 0 || !Self.isReplaceable(self.path) else {
+            throw Misuse("\(path) cannot be written: \(Self.reason)")
+        }
+        var template = Array((FileManager.default.temporaryDirectory.path + "/batch-XXXXXX").utf8CString)
+        spool = mkstemp(&template)
+        guard spool >= 0 else { throw Misuse("a temporary file cannot be created: \(Self.reason)") }
+        unlink(template)
+        _ = fcntl(spool, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// Adds text.
+    mutating func add(_ text: String) {
+        buffer += text.utf8
+        if buffer.count >= Self.pieceLength { flush() }
+    }
+
+    /// Writes the file, and returns the reason if that fails.
+    ///
+    /// - Parameters:
+    ///   - header: The text before the added one.
+    ///   - trailer: The text after it.
+    mutating func finish(header: String = "", trailer: String = "") -> Misuse? {
+        flush()
+        defer { close(spool) }
+        do throws(Misuse) {
+            if let failure { throw failure }
+            guard Self.isReplaceable(path) else {
+                let file = open(path, O_WRONLY | O_CLOEXEC)
+                guard file >= 0 else { throw Misuse(Self.reason) }
+                defer { close(file) }
+                try write(header, trailer, to: file)
+                return nil
+            }
+            let temporary = "\(path).\(getpid()).tmp"
+            let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, permissions)
+            guard file >= 0 else { throw Misuse(Self.reason) }
+            do throws(Misuse) {
+                defer { close(file) }
+                try write(header, trailer, to: file)
+                guard fsync(file) == 0, rename(temporary, path) == 0 else { throw Misuse(Self.reason) }
+            } catch {
+                unlink(temporary)
+                throw error
+            }
+            return nil
+        } catch {
+            return Misuse("\(path) cannot be written: \(error)")
+        }
+    }
+
+    private func write(_ header: String, _ trailer: String, to file: Int32) throws(Misuse) {
+        try Self.write(Array(header.utf8), to: file)
+        var (offset, piece) = (off_t(0), [UInt8](repeating: 0, count: Self.pieceLength))
+        while true {
+            let count = pread(spool, &piece, piece.count, offset)
+            guard count >= 0 else { throw Misuse(Self.reason) }
+            if count == 0 { break }
+            try Self.write(Array(piece[..<count]), to: file)
+            offset += off_t(count)
+        }
+        try Self.write(Array(trailer.utf8), to: file)
+    }
+
+    private mutating func flush() {
+        guard failure == nil else { return }
+        do throws(Misuse) {
+            try Self.write(buffer, to: spool)
+        } catch {
+            failure = error
+        }
+        buffer = []
+    }
+
+    private static func write(_ bytes: [UInt8], to file: Int32) throws(Misuse) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { systemWrite(file, $0) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Misuse(reason) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Whether the path is that of a regular file, or there is nothing at it yet.
+    private static func isReplaceable(_ path: String) -> Bool { kind(path).map { $0 == S_IFREG } ?? true }
+
+    /// Returns the type of the file at the path; nil if there is none.
+    private static func kind(_ path: String) -> mode_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    }
+
+    private static var reason: String { String(cString: strerror(errno)) }
+}
+
+/// Writes with write(2), whose name the methods of ``ResultFile`` have.
+private func systemWrite(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(file, bytes.baseAddress, bytes.count)
+}
