@@ -8,7 +8,6 @@ internal import Testing
 
 /// The list of downloads for a user interface.
 @Suite(.endsWhenHung)
-@MainActor
 struct DownloadListTests {
     private static let content = Content(seed: 75, length: 300_000)
 
@@ -34,73 +33,89 @@ struct DownloadListTests {
 
     @Test func `a view that observes an item shows the final snapshot, 10,000 times`() async throws {
         for round in 0..<10 {
-            try await SimulatedFixture.with(reply: { _, _ in .response(404) }) { @MainActor fixture async throws in
-                let list = DownloadList(downloader: fixture.downloader)
-                let views = (0..<1000).map {
-                    View(list.add(fixture.request("https://a.example/\(round)/\($0)")))
-                }
-                for view in views {
-                    while view.shown?.state.isFinal != true { await Task.yield() }
-                    #expect(view.shown?.error?.statusCode == 404)
-                }
+            try await SimulatedFixture.with(reply: { _, _ in .response(404) }) { fixture async throws in
+                try await showAll(fixture, round)
             }
         }
     }
 
     @Test func `items are added once, restored, and removed with their bytes`() async throws {
-        try await TestEnvironment.with { @MainActor environment async throws in
-            environment.server.serve(
-                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            let first = DownloadList(downloader: environment.downloader)
-            let item = first.add(environment.request("/one"))
-            #expect(first.add(item.download) === item && first.items.count == 1)
-            #expect(first[item.id] === item)
-            try await item.download.progress(reaching: 100_000)
-            await environment.downloader.shutdown()
-
-            let next = environment.makeDownloader()
-            let list = DownloadList(downloader: next)
-            try await list.restore(in: environment.directory)
-            #expect(list.items.map(\.id) == [item.id])
-            let restored = try #require(list.items.first)
-            #expect(restored.snapshot.state == .paused)
-            list.remove(atOffsets: [0, 5])
-            #expect(list.items.isEmpty)
-            while restored.download.state != .cancelled { await Task.yield() }
-            await next.shutdown()
-            let last = environment.makeDownloader()
-            #expect(try await last.restore(in: environment.directory).isEmpty)
-            await last.shutdown()
-        }
+        try await TestEnvironment.with { environment async throws in try await addRestoreAndRemove(environment) }
     }
 
     @Test func `an item follows its download when it is started again`() async throws {
-        try await TestEnvironment.with { @MainActor environment async throws in
-            environment.server.serve(Resource(Self.content, script: [[.status(404)], []]), at: "/one")
-            let list = DownloadList(downloader: environment.downloader)
-            let item = list.add(environment.request("/one"))
-            while item.snapshot.state != .failed { await Task.yield() }
-            item.retry()
-            while item.snapshot.state != .completed { await Task.yield() }
-            #expect(item.snapshot.file?.byteCount == Self.content.length)
-        }
+        try await TestEnvironment.with { environment async throws in try await retry(environment) }
     }
 
     @Test func `all downloads of a list are paused and resumed`() async throws {
-        try await TestEnvironment.with(configure: { $0.maximumConcurrentTransfers = 1 }) { @MainActor environment async throws in
-            environment.server.serve(
-                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            environment.server.serve(Resource(Self.content), at: "/two")
-            let list = DownloadList(downloader: environment.downloader)
-            let items = [
-                list.add(environment.request("/one", to: "1")), list.add(environment.request("/two", to: "2")),
-            ]
-            try await items[0].download.progress(reaching: 100_000)
-            list.pauseAll()
-            for item in items { while item.snapshot.state != .paused { await Task.yield() } }
-            #expect(environment.server.requests(at: "/two").isEmpty)
-            list.resumeAll()
-            for item in items { while item.snapshot.state != .completed { await Task.yield() } }
+        try await TestEnvironment.with(configure: { $0.maximumConcurrentTransfers = 1 }) { environment async throws in
+            try await pauseAndResume(environment)
         }
+    }
+
+    @MainActor
+    private func showAll(_ fixture: SimulatedFixture, _ round: Int) async throws {
+        let list = DownloadList(downloader: fixture.downloader)
+        let views = (0..<1000).map {
+            View(list.add(fixture.request("https://a.example/\(round)/\($0)")))
+        }
+        for view in views {
+            while view.shown?.state.isFinal != true { await Task.yield() }
+            #expect(view.shown?.error?.statusCode == 404)
+        }
+    }
+
+    @MainActor
+    private func addRestoreAndRemove(_ environment: TestEnvironment) async throws {
+        environment.server.serve(
+            Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
+        let first = DownloadList(downloader: environment.downloader)
+        let item = first.add(environment.request("/one"))
+        #expect(first.add(item.download) === item && first.items.count == 1)
+        #expect(first[item.id] === item)
+        try await item.download.progress(reaching: 100_000)
+        await environment.downloader.shutdown()
+
+        let next = environment.makeDownloader()
+        let list = DownloadList(downloader: next)
+        try await list.restore(in: environment.directory)
+        #expect(list.items.map(\.id) == [item.id])
+        let restored = try #require(list.items.first)
+        #expect(restored.snapshot.state == .paused)
+        list.remove(atOffsets: [0, 5])
+        #expect(list.items.isEmpty)
+        while restored.download.state != .cancelled { await Task.yield() }
+        await next.shutdown()
+        let last = environment.makeDownloader()
+        #expect(try await last.restore(in: environment.directory).isEmpty)
+        await last.shutdown()
+    }
+
+    @MainActor
+    private func retry(_ environment: TestEnvironment) async throws {
+        environment.server.serve(Resource(Self.content, script: [[.status(404)], []]), at: "/one")
+        let list = DownloadList(downloader: environment.downloader)
+        let item = list.add(environment.request("/one"))
+        while item.snapshot.state != .failed { await Task.yield() }
+        item.retry()
+        while item.snapshot.state != .completed { await Task.yield() }
+        #expect(item.snapshot.file?.byteCount == Self.content.length)
+    }
+
+    @MainActor
+    private func pauseAndResume(_ environment: TestEnvironment) async throws {
+        environment.server.serve(
+            Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
+        environment.server.serve(Resource(Self.content), at: "/two")
+        let list = DownloadList(downloader: environment.downloader)
+        let items = [
+            list.add(environment.request("/one", to: "1")), list.add(environment.request("/two", to: "2")),
+        ]
+        try await items[0].download.progress(reaching: 100_000)
+        list.pauseAll()
+        for item in items { while item.snapshot.state != .paused { await Task.yield() } }
+        #expect(environment.server.requests(at: "/two").isEmpty)
+        list.resumeAll()
+        for item in items { while item.snapshot.state != .completed { await Task.yield() } }
     }
 }
