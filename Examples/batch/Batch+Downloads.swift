@@ -31,6 +31,8 @@ extension Batch {
         if let inUse { configuration.partialInUsePolicy = inUse.policy }
         if let existing { configuration.existingFilePolicy = existing.policy }
         if let engine { configuration.transport = engine.transport }
+        // Without a network, a run ends with a status that says so, instead of waiting for one.
+        configuration.networkAccess.whenUnavailable = .fail
         configuration.additionalTrustRoots = trustRoots
         configuration.clientIdentity = clientIdentity
         if usesIPv4 { configuration.addressFamily = .ipv4 }

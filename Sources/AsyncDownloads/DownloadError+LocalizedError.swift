@@ -41,7 +41,8 @@ extension DownloadError: LocalizedError {
         case .trustRootsUnusable: ("The certificates that this app trusts cannot be read.", Self.update)
         case .clientIdentityUnusable: ("The certificate that identifies this app cannot be read.", Self.update)
         case .unsupported: ("This app cannot carry out the download.", Self.update)
-        case .authorizationFailed: ("This app could not log in to the server.", "Log in again, and repeat the download.")
+        case .authorizationFailed:
+            ("This app could not log in to the server.", "Log in again, and repeat the download.")
         case .urlRefreshFailed: ("A new address of the file could not be obtained.", Self.retry)
         default: networkTexts ?? responseTexts ?? storageTexts ?? Self.otherTexts
         }

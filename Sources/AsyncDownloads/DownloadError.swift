@@ -88,7 +88,8 @@ public struct DownloadError: Error, Sendable {
         self.responseBody = responseBody
         self.underlyingError = withoutURLs(underlyingError)
         self.isRetryable = isRetryable ?? code.isTransient
-        self.isOffline = isOffline ?? (code == .networkNotPermitted || code == .notConnected || Self.meansOffline(underlyingError))
+        self.isOffline =
+            isOffline ?? (code == .networkNotPermitted || code == .notConnected || Self.meansOffline(underlyingError))
         self.retainedByteCount = retainedByteCount
         self.retryAfter = retryAfter
     }

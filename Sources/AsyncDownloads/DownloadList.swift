@@ -1,4 +1,5 @@
 public import Observation
+
 public import struct Foundation.IndexSet
 public import struct Foundation.URL
 

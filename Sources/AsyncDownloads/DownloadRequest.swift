@@ -51,54 +51,6 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.nonsecretHeaders = newValue }
     }
 
-    /// Supplies secret headers for each attempt, such as an access token that has to be renewed; `nil` for none.
-    ///
-    /// ```swift
-    /// request.account = user.id
-    /// request.authorize = { authorization in
-    ///     let token = try await session.token(isExpired: authorization.reason == .status(401))
-    ///     return ["Authorization": "Bearer \(token)"]
-    /// }
-    /// ```
-    ///
-    /// The closure is called once for each attempt, before its first request, and again if the server responds with 401.
-    /// The fields replace those of ``headers`` with the same names. All of them are secret, whatever their names are: they
-    /// are sent to the origin of ``url`` and to ``credentialOrigins`` only, also after redirects and with URLs that
-    /// ``refreshURL`` supplies. Redirects and further connections of the attempt use the same fields. If the server responds
-    /// with 401 again, ``refreshURL`` is asked; without it, the download fails with the server's response. An error that the
-    /// closure throws counts as a failed attempt (``DownloadError/Code/authorizationFailed``).
-    ///
-    /// With an ``account``, bytes are continued whatever token the closure supplies. Without one, the closure counts as a
-    /// secret header whose value is the closure itself: copies of the request continue each other's bytes within a process,
-    /// and other bytes need a proof. Downloads that share a transfer share one call, to the closure of one of them. A
-    /// background session fails with ``DownloadError/Code/unsupported``.
-    public var authorize: (@Sendable (AuthorizationRequest) async throws -> HeaderFields)? {
-        get { options.authorizer?.body }
-        set { options.authorizer = newValue.map { Authorizer($0) } }
-    }
-
-    /// The origins besides that of ``url`` to which secret headers are sent after a redirect, such as
-    /// `https://cdn.example.com`.
-    ///
-    /// Each is a scheme and a host, with a port unless it is the scheme's default. If ``url`` is an https URL, only https
-    /// origins are accepted. Other values are refused with ``DownloadError/Code/invalidRequest``. A redirect to an origin
-    /// that isn't listed removes the secret headers until the next attempt, even if a later redirect leads to a listed one.
-    public var credentialOrigins: Set<String> {
-        get { options.credentialOrigins }
-        set { options.credentialOrigins = newValue }
-    }
-
-    /// Decides whether a redirect is followed; `nil` follows each redirect that the package permits.
-    ///
-    /// The closure is called for each redirect of each attempt that isn't refused anyway, on a thread of the engine, so it
-    /// must not block. If it returns `false`, the download fails with ``DownloadError/Code/redirectRefused``, and its bytes
-    /// are kept. Other downloads that share the transfer aren't affected. A background session fails with
-    /// ``DownloadError/Code/unsupported``, because the system follows redirects itself.
-    public var shouldFollowRedirect: (@Sendable (RedirectProposal) -> Bool)? {
-        get { options.redirectDecision?.body }
-        set { options.redirectDecision = newValue.map { IdentifiedClosure($0) } }
-    }
-
     /// A stable name for the user whose credentials ``headers`` contain, such as a user number; not a secret itself.
     ///
     /// The account is recorded with the unfinished file. Requests of one account share a transfer and continue each
@@ -126,84 +78,6 @@ public struct DownloadRequest: Sendable, Hashable {
     public var checksum: Checksum? {
         get { options.checksum }
         set { options.checksum = newValue }
-    }
-
-    /// The priority of the download among the downloads that wait for their turn.
-    ///
-    /// A transfer that several handles share has the highest of their priorities.
-    public var priority: Priority {
-        get { fields.priority }
-        set { fields.priority = newValue }
-    }
-
-    /// The maximum number of bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``.
-    ///
-    /// If several downloads share a transfer, each has its own limit. Default: no limit for a file, and
-    /// ``Downloader/Configuration/maximumDataByteCount`` for a download into memory.
-    public var maximumByteCount: Int64? {
-        get { options.maximumByteCount }
-        set { options.maximumByteCount = newValue }
-    }
-
-    /// The number of connections over which parts of the file are fetched at the same time, from 1 to 16; `nil` means
-    /// as many as increase the rate, up to ``Downloader/Configuration/maximumConnectionsPerTransfer``.
-    ///
-    /// Further connections are opened when the first bytes have arrived, and only if the server states the length and a
-    /// strong validator, or the length if the request has a ``checksum``; each part has at least 1 MiB. If the server
-    /// refuses a further connection or ignores its range, the file is fetched over those that it has accepted. A body
-    /// in memory, and a file on FAT, exFAT, or HFS+, are always fetched over one connection. A request that joins a
-    /// running transfer uses the number that the transfer started with.
-    public var connectionCount: Int? {
-        get { options.connectionCount }
-        set { options.connectionCount = newValue }
-    }
-
-    /// The maximum rate at which the download receives bytes, at least 1 byte per second, in addition to the limit of the
-    /// downloader.
-    ///
-    /// ``Downloader/bandwidthLimit`` applies as well. A request that joins a running transfer uses the limit of the
-    /// transfer, which ``Download/bandwidthLimit`` changes. Downloads in a background session ignore this property.
-    public var bandwidthLimit: ByteRate {
-        get { options.bandwidthLimit }
-        set { options.bandwidthLimit = newValue }
-    }
-
-    /// The policy for retries; `nil` uses the downloader's ``Downloader/Configuration/retryPolicy``.
-    ///
-    /// If several handles share a transfer, the most patient of their policies applies.
-    public var retryPolicy: RetryPolicy? {
-        get { options.retryPolicy }
-        set { options.retryPolicy = newValue }
-    }
-
-    /// The longest time without a received byte before an attempt fails; `nil` uses the downloader's value.
-    ///
-    /// If several handles share a transfer, the longest of their timeouts applies. Time in which this process can't
-    /// accept bytes, for example because a disk is slow, isn't counted.
-    public var idleTimeout: TimeLimit? {
-        get { options.idleTimeout }
-        set { options.idleTimeout = newValue }
-    }
-
-    /// The longest time for the whole download, including retries and waiting; `nil` uses the downloader's value.
-    ///
-    /// After this time, this handle fails with ``DownloadError/Code/deadlineExceeded``; other handles of the same
-    /// transfer aren't affected. Time in which the handle is paused isn't counted, and neither is the verification of a
-    /// complete file.
-    public var deadline: TimeLimit? {
-        get { options.deadline }
-        set { options.deadline = newValue }
-    }
-
-    /// The networks that the download may use; `nil` uses the downloader's ``Downloader/Configuration/networkAccess``.
-    ///
-    /// If several handles share a transfer, it may use every network that one of them permits. A handle with
-    /// ``NetworkAccess/WhenUnavailable/fail`` ends alone if the others wait. ``Download/networkAccess`` changes the value
-    /// while the download runs. In a background session, the system applies the value to the download's tasks, and always
-    /// waits.
-    public var networkAccess: NetworkAccess? {
-        get { options.networkAccess }
-        set { options.networkAccess = newValue }
     }
 
     /// The policy for a resource that is already being downloaded; `nil` uses the downloader's policy.
@@ -291,19 +165,6 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.background = newValue }
     }
 
-    /// The user name and the password that ``url`` was set with, if any.
-    var urlCredentials: URLCredentials? { options.urlCredentials }
-
-    /// The closure of ``authorize``, with its identity.
-    var authorizer: Authorizer? { options.authorizer }
-
-    /// The origin of ``url``, and ``credentialOrigins``.
-    var authorizedOrigins: Set<Origin> {
-        var origins = Set(credentialOrigins.compactMap { Origin(text: $0) })
-        if let own = Origin(url) { origins.insert(own) }
-        return origins
-    }
-
     /// The directory from which the request was restored, if any.
     var origin: RestoredOrigin {
         get { options.origin }
@@ -313,7 +174,7 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Everything that the request consists of.
     private var content: CopyOnWrite<Fields>
 
-    private var fields: Fields {
+    var fields: Fields {
         get { content.value }
         set { content.value = newValue }
     }

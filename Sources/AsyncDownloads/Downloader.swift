@@ -22,7 +22,7 @@ public final class Downloader: Sendable {
 
     let environment: TransferEnvironment
     /// The error of a configuration that no request can be carried out with.
-    private let configurationError: DownloadError?
+    let configurationError: DownloadError?
     /// The background session that carries out the downloads, if the configuration chooses one.
     let background: BackgroundClient?
     private var registry: TransferRegistry { environment.registry }
@@ -134,71 +134,6 @@ public final class Downloader: Sendable {
     @discardableResult
     public func start(_ request: DownloadRequest) -> Download {
         startDownload(request)
-    }
-
-    /// Starts a download, which is paused if `isRunning` is false.
-    ///
-    /// - Parameter unfinished: The bytes of the request that are known to be on disk, if any.
-    func startDownload(
-        _ request: DownloadRequest, id: Download.ID = Download.ID(), isRunning: Bool = true,
-        continuing unfinished: UnfinishedPartial? = nil
-    ) -> Download {
-        if let background, configurationError == nil {
-            return Download(id, request, background.start(request, id, isRunning: isRunning), of: self)
-        }
-        return startInProcess(request, id: id, isRunning: isRunning, continuing: unfinished)
-    }
-
-    /// Starts a download in this process, also if there is a background session.
-    func startInProcess(
-        _ request: DownloadRequest, id: Download.ID = Download.ID(), isRunning: Bool = true,
-        continuing unfinished: UnfinishedPartial? = nil
-    ) -> Download {
-        let request = completed(request)
-        return Download(
-            id, request, begin(request, id, isRunning: isRunning, continuing: unfinished), of: self)
-    }
-
-    /// Starts an ended download again.
-    func restart(_ download: Download) -> Download.Start {
-        var request = download.request
-        (request.priority, request.networkAccess) = (download.priority, download.networkAccess)
-        if let background, configurationError == nil { return background.start(request, download.id, isRunning: true) }
-        return begin(request, download.id)
-    }
-
-    /// Returns the request with the limit of a download into memory.
-    private func completed(_ request: DownloadRequest) -> DownloadRequest {
-        guard request.destination == .memory, request.maximumByteCount == nil else { return request }
-        var request = request
-        request.maximumByteCount = configuration.maximumDataByteCount
-        return request
-    }
-
-    /// Attaches a request to a transfer.
-    private func begin(
-        _ request: DownloadRequest, _ id: Download.ID, isRunning: Bool = true,
-        continuing unfinished: UnfinishedPartial? = nil
-    ) -> Download.Start {
-        if let error = configurationError { return .refused(error.concerning(request.url)) }
-        if let error = request.validationError { return .refused(error) }
-        environment.network.start()
-        let key = TransferKey(request).digest
-        let joined = registry.join(
-            key, id, request, environment.policies(of: request),
-            policy: request.duplicatePolicy ?? configuration.duplicatePolicy, isRunning: isRunning
-        ) { number in
-            TransferSlot(
-                number: number, keyDigest: key, downloadID: id, request: request, environment: environment,
-                continuing: unfinished)
-        }
-        switch joined.concerning(request.url) {
-        case .success(let joined):
-            if isRunning { environment.suspensionGuard?.transferStarted() }
-            return .joined(joined.transfer, joined.subscriber, isCoalesced: joined.isCoalesced)
-        case .failure(let error):
-            return .refused(error)
-        }
     }
 
     /// The transfers that have not finished.

@@ -28,7 +28,8 @@ extension ActiveTransfer {
 extension ActiveTransfer {
     /// Returns the status of one subscriber.
     func status(of id: SubscriberID) -> SubscriberStatus {
-        withState { state in state.status(of: id, waiting: state.machine.phase == .waiting ? waitingReason(state) : nil) }
+        withState { state in state.status(of: id, waiting: state.machine.phase == .waiting ? waitingReason(state) : nil)
+        }
     }
 
     /// The subscribers without an outcome.

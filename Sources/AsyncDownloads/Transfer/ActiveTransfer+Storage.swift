@@ -15,7 +15,8 @@ extension ActiveTransfer {
             let downloads = withState { $0.subscribers.recorded }
             partial.setSubscribers(
                 downloads.map { download in
-                    RecordedSubscriber(download.id, download.request, in: partial.location.directory, environment.containers)
+                    RecordedSubscriber(
+                        download.id, download.request, in: partial.location.directory, environment.containers)
                 })
             body(partial)
         }

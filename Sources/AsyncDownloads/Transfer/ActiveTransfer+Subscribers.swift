@@ -5,7 +5,8 @@ extension ActiveTransfer {
     /// Attaches a subscriber, or returns nil if the transfer can no longer serve a new one; see
     /// ``TransferSlot/attach(_:_:_:reservedPath:isRunning:isSuperseding:)``.
     func attach(
-        _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies, reservedPath: String?, isRunning: Bool,
+        _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies, reservedPath: String?,
+        isRunning: Bool,
         isSuperseding: Bool
     ) -> Attachment? {
         let now = environment.time.now

@@ -34,7 +34,8 @@ final class TransferSlot: Sendable {
     ///
     /// - Parameter unfinished: The bytes that are known to be on disk, if any; the transfer then starts as paused.
     init(
-        number: Int, keyDigest: HashDigest, downloadID: DownloadID, request: DownloadRequest, environment: TransferEnvironment,
+        number: Int, keyDigest: HashDigest, downloadID: DownloadID, request: DownloadRequest,
+        environment: TransferEnvironment,
         continuing unfinished: UnfinishedPartial? = nil
     ) {
         self.number = number
@@ -93,7 +94,7 @@ final class TransferSlot: Sendable {
     }
 
     /// Handles an input in the present stage, and performs the effects.
-    private func input<Value: Sendable>(
+    func input<Value: Sendable>(
         queued decide: (inout QueuedDecision) -> Value?, active forward: (ActiveTransfer) -> Value
     ) -> Value {
         switch route(decide) {
@@ -106,7 +107,7 @@ final class TransferSlot: Sendable {
     }
 
     /// Answers a query in the present stage.
-    private func query<Value>(queued: (QueuedTransfer) -> Value, active: (ActiveTransfer) -> Value) -> Value {
+    func query<Value>(queued: (QueuedTransfer) -> Value, active: (ActiveTransfer) -> Value) -> Value {
         switch currentStage {
         case .queued(let transfer): queued(transfer)
         case .active(let transfer): active(transfer)
@@ -135,7 +136,8 @@ extension TransferSlot {
             return Attachment(id: id) { for effect in effects { effect() } }
         case .forwarded(let active):
             return active.attach(
-                downloadID, request, policies, reservedPath: reservedPath, isRunning: isRunning, isSuperseding: isSuperseding)
+                downloadID, request, policies, reservedPath: reservedPath, isRunning: isRunning,
+                isSuperseding: isSuperseding)
         }
     }
 
@@ -231,77 +233,5 @@ extension TransferSlot: PermitReceiver {
 
     func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError) {
         input(queued: { $0.permitAnswered(ticket) }, active: { $0.permitRefused(ticket, error) })
-    }
-}
-
-// MARK: - The handles
-
-extension TransferSlot: SubscribedTransfer {
-    func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle] {
-        input(queued: { $0.addHandles(where: isIncluded) }, active: { $0.addHandles(where: isIncluded) })
-    }
-
-    func handleReleased(_ id: SubscriberID) {
-        input(queued: { $0.handleReleased() }, active: { $0.handleReleased(id) })
-    }
-
-    func openStream(_ id: SubscriberID, _ stream: EventStream) -> StreamID { activate().openStream(id, stream) }
-
-    func closeStream(_ id: SubscriberID, stream: StreamID, isCancellation: Bool) -> DownloadError {
-        activate().closeStream(id, stream: stream, isCancellation: isCancellation)
-    }
-
-    func addObserver(_ id: SubscriberID, _ observer: @escaping @Sendable () -> Void) -> ObserverID {
-        activate().addObserver(id, observer)
-    }
-
-    func removeObserver(_ observer: ObserverID, of id: SubscriberID) { activate().removeObserver(observer, of: id) }
-
-    func newWaiter() -> WaiterID { input(queued: { $0.newWaiter() }, active: { $0.newWaiter() }) }
-
-    func wait(
-        _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (Subscriber.Outcome) -> Void
-    ) -> WaitAnswer {
-        input(
-            queued: { $0.wait(QueuedTransfer.Waiter(id: waiter, resume: resume)) },
-            active: { $0.wait(waiter, of: id, resume: resume) })
-    }
-
-    func cancelWait(_ waiter: WaiterID, of id: SubscriberID) {
-        input(queued: { $0.cancelWait(waiter) }, active: { $0.cancelWait(waiter, of: id) })
-    }
-
-    var remembersOutcomes: Bool { false }
-
-    func acknowledge(_ id: SubscriberID) {}
-
-    func pause(_ id: SubscriberID) {
-        input(queued: { $0.pause() }, active: { $0.pause(id) })
-    }
-
-    func resume(_ id: SubscriberID) {
-        input(queued: { $0.resume() }, active: { $0.resume(id) })
-        environment.suspensionGuard?.transferStarted()
-    }
-
-    func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) {
-        let keepsAll = keepingBytes && environment.abandonment == .pause
-        input(
-            queued: { keepsAll ? $0.end(error.code) : nil },
-            active: { $0.detach(id, error, keepingBytes: keepingBytes) })
-    }
-
-    func replaceURL(with fresh: FreshURL) { activate().replaceURL(with: fresh) }
-
-    func policies(of id: SubscriberID) -> ResolvedPolicies? {
-        query(queued: { _ in environment.policies(of: request) }, active: { $0.policies(of: id) })
-    }
-
-    func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void) {
-        activate().updatePolicies(of: id, change)
-    }
-
-    func status(of id: SubscriberID) -> SubscriberStatus {
-        query(queued: { $0.status(of: request, environment) }, active: { $0.status(of: id) })
     }
 }

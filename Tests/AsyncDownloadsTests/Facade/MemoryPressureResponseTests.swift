@@ -34,7 +34,8 @@ struct MemoryPressureResponseTests {
     ) async throws {
         try await Self.with { environment, pressure async throws in
             environment.server.serve(Self.stalled, at: "/one")
-            let download = environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory))
+            let download = environment.downloader.start(
+                DownloadRequest(from: environment.server.url("/one"), to: .memory))
             try await download.progress(reaching: 100_000)
             download.pause()
             for try await event in download.events { if case .paused = event { break } }
@@ -58,11 +59,13 @@ struct MemoryPressureResponseTests {
     func `memory pressure does not affect a running transfer`(_ level: MemoryPressure) async throws {
         try await Self.with(.discard, abandonment: .finish) { environment, pressure async throws in
             for path in ["/one", "/paused", "/released"] { environment.server.serve(Self.stalled, at: path) }
-            let paused = environment.downloader.start(DownloadRequest(from: environment.server.url("/paused"), to: .memory))
+            let paused = environment.downloader.start(
+                DownloadRequest(from: environment.server.url("/paused"), to: .memory))
             try await paused.progress(reaching: 100_000)
             paused.pause()
             for try await event in paused.events { if case .paused = event { break } }
-            let running = environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory))
+            let running = environment.downloader.start(
+                DownloadRequest(from: environment.server.url("/one"), to: .memory))
             try await running.progress(reaching: 100_000)
             // The handle of this download is released.
             try await environment.downloader.start(environment.request("/released")).progress(reaching: 100_000)

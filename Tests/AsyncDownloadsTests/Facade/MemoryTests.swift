@@ -43,7 +43,9 @@ struct MemoryTests {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            let requests = [environment.request("/one"), DownloadRequest(from: environment.server.url("/one"), to: .memory)]
+            let requests = [
+                environment.request("/one"), DownloadRequest(from: environment.server.url("/one"), to: .memory),
+            ]
             let first = environment.downloader.start(requests[isFileFirst ? 0 : 1])
             try await first.progress(reaching: 100_000)
             let second = environment.downloader.start(requests[isFileFirst ? 1 : 0])
@@ -165,7 +167,8 @@ struct MemoryTests {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            let download = environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory))
+            let download = environment.downloader.start(
+                DownloadRequest(from: environment.server.url("/one"), to: .memory))
             try await download.progress(reaching: 100_000)
             download.pause()
             for try await event in download.events { if case .paused(100_000) = event { break } }

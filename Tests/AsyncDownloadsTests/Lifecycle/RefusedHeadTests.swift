@@ -14,7 +14,8 @@ struct RefusedHeadTests {
 
     @Test func `bytes that are not wanted are not counted against the bandwidth limit`() async throws {
         let object = SteppedObject(content: Content(seed: 84, length: 3 << 20), tag: "\"1\"")
-        try await LifecycleFixture.with(configure: { $0.bandwidthLimit = .bytesPerSecond(1 << 20) }) { fixture async throws in
+        try await LifecycleFixture.with(configure: { $0.bandwidthLimit = .bytesPerSecond(1 << 20) }) {
+            fixture async throws in
             let download = fixture.downloader.start(try fixture.request())
             await fixture.waitUntilIdle()
             fixture.transport.exchanges[0].answer(object)

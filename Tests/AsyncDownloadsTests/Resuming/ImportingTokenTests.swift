@@ -148,7 +148,8 @@ struct ImportingTokenTests {
             _ = try await download.file
             #expect(try await download.resumeToken == nil)
             #expect(
-                try await environment.downloader.start(DownloadRequest(from: URL(fileURLWithPath: "/"), to: .memory)).resumeToken
+                try await environment.downloader.start(DownloadRequest(from: URL(fileURLWithPath: "/"), to: .memory))
+                    .resumeToken
                     == nil)
         }
     }

@@ -43,7 +43,9 @@ struct LayerTests {
             }
         }
 
-        private static let facadeFiles: Set = ["Download.swift", "DownloadBatch.swift", "DownloadItem.swift", "DownloadList.swift"]
+        private static let facadeFiles: Set = [
+            "Download.swift", "DownloadBatch.swift", "DownloadItem.swift", "DownloadList.swift",
+        ]
     }
 
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -70,7 +70,8 @@ package struct BackgroundCore: Sendable {
     package mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool,
         defaultFileName: String? = nil, checksum: String?, maximumByteCount: Int64?, isPaused: Bool,
-        subscriber: BackgroundDelivery.Subscriber? = nil, isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool = { _, _ in true }
+        subscriber: BackgroundDelivery.Subscriber? = nil,
+        isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool = { _, _ in true }
     ) -> (record: Int, delivery: Int, actions: [Action]) {
         let id: Int
         let isNew: Bool

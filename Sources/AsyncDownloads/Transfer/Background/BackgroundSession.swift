@@ -123,7 +123,9 @@ final class BackgroundSession: Sendable {
     }
 
     /// Attaches a request to the handles of its resource; nil if the policy does not permit a second one.
-    func join(_ downloadID: DownloadID, _ request: DownloadRequest, isRunning: Bool, policy: DuplicatePolicy = .coalesce) -> Joined? {
+    func join(
+        _ downloadID: DownloadID, _ request: DownloadRequest, isRunning: Bool, policy: DuplicatePolicy = .coalesce
+    ) -> Joined? {
         let key = TransferKey(request)
         let result = transfers.withLock { transfers -> Joining? in
             let present = transfers[key]

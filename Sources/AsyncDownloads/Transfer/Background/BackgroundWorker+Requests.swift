@@ -167,7 +167,8 @@ extension BackgroundWorker {
     private func presentItem(
         _ id: DownloadID, _ record: BackgroundRecord, _ delivery: BackgroundDelivery
     ) -> RestoredItem? {
-        guard let transfer = transfers[record.id], let added = transfer.addHandles(where: { other, _ in other == id }).first
+        guard let transfer = transfers[record.id],
+            let added = transfer.addHandles(where: { other, _ in other == id }).first
         else { return nil }
         return RestoredItem(
             id: id, request: added.request, transfer: transfer, subscriber: added.subscriber,

@@ -146,7 +146,8 @@ extension QueuedTransfer {
 extension QueuedTransfer {
     /// Replays the recorded history in a new state machine and subscriber set.
     func replay(
-        in state: inout ActiveTransfer.State, for downloadID: DownloadID, _ request: DownloadRequest, _ environment: TransferEnvironment
+        in state: inout ActiveTransfer.State, for downloadID: DownloadID, _ request: DownloadRequest,
+        _ environment: TransferEnvironment
     ) {
         guard isAttached else { return }
         let now = environment.time.now

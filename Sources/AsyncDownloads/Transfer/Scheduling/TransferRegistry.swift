@@ -91,8 +91,9 @@ final class TransferRegistry: Sendable {
                 transfer.suspendOperations()
                 state.successors[predecessor.number, default: []].append(transfer)
             }
-            guard let attachment = transfer.attach(
-                downloadID, request, policies, reservedPath: path, isRunning: isRunning)
+            guard
+                let attachment = transfer.attach(
+                    downloadID, request, policies, reservedPath: path, isRunning: isRunning)
             else {
                 preconditionFailure("a new transfer refused its first subscriber")
             }

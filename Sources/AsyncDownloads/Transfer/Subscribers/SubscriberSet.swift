@@ -18,8 +18,10 @@ struct SubscriberSet: Sendable {
     /// The subscriber that detached last, for which the transfer may continue.
     private(set) var lastDetached: (id: SubscriberID, request: DownloadRequest)?
 
-    /// The downloads to record with the bytes: those without an outcome, and those that only a shutdown has ended. The
-    /// last one remains, because its bytes are kept.
+    /// The downloads to record with the bytes.
+    ///
+    /// These are the subscribers without an outcome, and those that only a shutdown has ended. The last one remains, because
+    /// its bytes are kept.
     private(set) var recorded: [(id: DownloadID, request: DownloadRequest)] = []
 
     /// The algorithms of the expected checksums, including those of detached subscribers.
@@ -147,7 +149,8 @@ struct SubscriberSet: Sendable {
     ///
     /// Its first buffer collects events from now on, and its time counts unless it is paused.
     mutating func add(
-        _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies, isPaused: Bool = false, at now: Duration
+        _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies, isPaused: Bool = false,
+        at now: Duration
     ) -> SubscriberID {
         let id = subscriberNumbers.next()
         if request.destination != .memory { wantsFile = true }
@@ -278,36 +281,5 @@ extension SubscriberSet {
         if let outcome = self[id]?.outcome { return .now(outcome) }
         _ = update(id) { $0.waiters.insert(resume, id: waiter) }
         return .later
-    }
-}
-
-extension SubscriberSet {
-    /// Ends every subscriber without an outcome.
-    mutating func end(_ ending: TransferEnding) -> [DeferredEffect] {
-        var effects: [DeferredEffect] = []
-        for (id, subscriber) in Array(active) {
-            let outcome: Outcome
-            switch ending {
-            case .finished(let results):
-                outcome = results[id] ?? .failure(DownloadError(.storageFailure, "the file was not placed"))
-            case .failed(let error):
-                outcome = .failure(error)
-            case .abandoned, .discarded:
-                outcome = .failure(DownloadError(.cancelled))
-            }
-            effects += end(id, outcome.concerning(subscriber.request.url))
-        }
-        return effects
-    }
-}
-
-extension Subscriber.Outcome {
-    fileprivate var isShutdown: Bool { if case .failure(let error) = self { error.code == .shutDown } else { false } }
-}
-
-extension Result where Failure == DownloadError {
-    /// Returns the same result, with the requested URL in the error.
-    func concerning(_ url: URL) -> Self {
-        mapError { $0.concerning(url) }
     }
 }

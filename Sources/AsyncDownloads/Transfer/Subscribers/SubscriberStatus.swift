@@ -37,6 +37,7 @@ struct FailedAttempt: Sendable, Hashable {
     ///   - date: The present date.
     init(_ error: DownloadError, retriedAfter delay: Duration, at date: HTTPDate) {
         self.error = error
-        nextAttempt = Date(timeIntervalSince1970: Double(date.secondsSinceEpoch)).addingTimeInterval(delay / .seconds(1))
+        nextAttempt = Date(timeIntervalSince1970: Double(date.secondsSinceEpoch)).addingTimeInterval(
+            delay / .seconds(1))
     }
 }

@@ -71,7 +71,8 @@ struct EventStreamDeliveryTests {
     }
 
     @Test
-    func `rule 57: a reader that reads again receives the number of omitted events before the next event`() async throws {
+    func `rule 57: a reader that reads again receives the number of omitted events before the next event`() async throws
+    {
         let (events, producer) = EventStream.make()
         var reader = events.makeAsyncIterator()
         Self.put((0..<103).map { .resumed(fromOffset: Int64($0)) }, producer)
@@ -116,22 +117,32 @@ struct EventStreamDeliveryTests {
     @Test
     func `events of many threads are delivered in the order in which they were added`() async {
         let (events, producer) = EventStream.make()
-        let next = Mutex(Int64(0))
-        let reading = Task { await Self.contents(events) }
+        let numbers = NumberedEvents(producer)
+        async let contents = Self.contents(events)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
-                group.addTask {
-                    for _ in 0..<20 {
-                        let effects = next.withLock { offset in
-                            defer { offset += 1 }
-                            return producer.put([.resumed(fromOffset: offset)])
-                        }
-                        for effect in effects { effect() }
-                    }
-                }
+                group.addTask { for _ in 0..<20 { numbers.add() } }
             }
         }
         Self.finish(producer)
-        #expect(await reading.value == (0..<80).map { "resumed \($0)" } + ["end"])
+        #expect(await contents == (0..<80).map { "resumed \($0)" } + ["end"])
+    }
+}
+
+/// Adds events with increasing numbers, each one in the same critical section as its number, as a transfer does.
+private final class NumberedEvents: Sendable {
+    private let producer: EventStream
+    private let next = Mutex(Int64(0))
+
+    init(_ producer: EventStream) {
+        self.producer = producer
+    }
+
+    func add() {
+        let effects = next.withLock { offset -> [DeferredEffect] in
+            defer { offset += 1 }
+            return producer.put([.resumed(fromOffset: offset)])
+        }
+        for effect in effects { effect() }
     }
 }

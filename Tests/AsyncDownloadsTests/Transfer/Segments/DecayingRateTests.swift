@@ -3,11 +3,11 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ByteRate", .endsWhenHung)
-struct ByteRateTests {
+@Suite("DecayingRate", .endsWhenHung)
+struct DecayingRateTests {
     /// Returns a rate that has counted `count` bytes every ten milliseconds for a time.
-    private func rate(_ count: Int64, for time: Duration, since start: Duration = .zero) -> ByteRate {
-        var rate = ByteRate(since: start)
+    private func rate(_ count: Int64, for time: Duration, since start: Duration = .zero) -> DecayingRate {
+        var rate = DecayingRate(since: start)
         var now = start
         while now < start + time {
             now += .milliseconds(10)
