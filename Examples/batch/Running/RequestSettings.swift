@@ -32,7 +32,8 @@ struct RequestSettings: Sendable {
             // The name is written to disk, and the URL may contain secrets.
             request.identity = "mirrors-" + Digests.sha256(of: item.address.url.absoluteString)
         }
-        request.maximumByteCount = [maximumByteCount, item.byteCount].compactMap { $0 }.min()
+        request.maximumByteCount = maximumByteCount
+        request.expectedByteCount = item.byteCount
         request.connectionCount = connectionCount
         return request
     }

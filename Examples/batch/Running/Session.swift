@@ -184,10 +184,6 @@ extension Session {
             do {
                 for try await happened in download.events {
                     record(happened, of: item.id)
-                    if let error = item.lengthError(happened) {
-                        download.discard()
-                        throw error
-                    }
                     var event = event(.success(happened))
                     if case .finished(let file) = happened {
                         if console.needsDigests || results?.needsDigests == true, !file.isReused {
@@ -270,25 +266,5 @@ extension Session {
         guard running.isEmpty else { return }
         quiescence?.resume()
         quiescence = nil
-    }
-}
-
-extension Item {
-    /// The error of a file that doesn't have the length in the manifest; nil if an event doesn't show one.
-    fileprivate func lengthError(_ event: DownloadEvent) -> DownloadError? {
-        guard let byteCount else { return nil }
-        switch event {
-        case .started(let total?, _, _, _) where total != byteCount: return lengthError(total, byteCount)
-        case .finished(let file) where file.byteCount != byteCount:
-            if !file.isReused { try? FileManager.default.removeItem(at: file.url) }
-            return lengthError(file.byteCount, byteCount)
-        default: return nil
-        }
-    }
-
-    private func lengthError(_ found: Int64, _ expected: Int64) -> DownloadError {
-        DownloadError(
-            .malformedResponse, "the file has \(found) bytes, and the manifest says \(expected)", url: address.url,
-            isRetryable: false)
     }
 }

@@ -12,7 +12,10 @@ extension ActiveTransfer {
     /// Performs an operation that may write a checkpoint.
     private func onPartialToRecord(_ body: @escaping @Sendable (PartialFile) -> Void) {
         onPartial { [self] partial in
-            let downloads = withState { $0.subscribers.recorded }
+            let all = withState { $0.subscribers.recorded }
+            // A later process can't deliver a body to one that wanted it in memory; the files remain.
+            let files = all.filter { $0.request.destination != .memory }
+            let downloads = files.isEmpty ? all : files
             partial.setSubscribers(
                 downloads.map { download in
                     RecordedSubscriber(

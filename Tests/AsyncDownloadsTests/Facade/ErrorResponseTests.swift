@@ -113,7 +113,8 @@ struct ErrorResponseTests {
             let request = environment.request("/a", to: "c")
             let log = await EventLog(of: environment.downloader.start(request))
             let file = try #require(log.file)
-            #expect(file.responses.map(\.statusCode) == [302, 200])
+            // URLSession on Linux requests windows.
+            #expect([[302, 200], [302, 206]].contains(file.responses.map(\.statusCode)))
             #expect(file.responses.map(\.url.path) == ["/a", "/b"])
             #expect(file.responses.first?.headers["Location"] == "/b")
             #expect(file.responses.last?.headers["X-Own"] == "kept")

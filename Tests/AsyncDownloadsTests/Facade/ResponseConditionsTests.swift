@@ -66,7 +66,7 @@ struct ResponseConditionsTests {
             guard let error = result.failure else { return }
             #expect(!error.isRetryable && error.retainedByteCount == 0)
             #expect(error.response?.headers["Content-Type"] == type)
-            #expect(try environment.leftovers == [])
+            try await environment.becomesEmpty()
             #expect(environment.server.requests(at: "/a").count == 1)
         }
     }
@@ -90,7 +90,7 @@ struct ResponseConditionsTests {
             request.headers["Accept"] = accept
             let error = await environment.result(of: request).failure
             #expect(error?.code == (isRefused ? .unexpectedHTML : nil))
-            #expect(try environment.leftovers == (isRefused ? [] : [name]))
+            if isRefused { try await environment.becomesEmpty() } else { #expect(try environment.leftovers == [name]) }
         }
     }
 
@@ -105,7 +105,8 @@ struct ResponseConditionsTests {
             serve(environment, script: [Self.page])
             #expect(await environment.result(of: request).failure?.code == .unexpectedHTML)
             #expect(try environment.holds(Self.content, at: "file.zip"))
-            #expect(try environment.leftovers == ["file.zip"])
+            // The transfer removes its own files after the download has ended.
+            while try environment.leftovers != ["file.zip"] { await Task.yield() }
         }
     }
 
@@ -120,8 +121,9 @@ struct ResponseConditionsTests {
                 let error = await environment.result(of: request).failure
                 #expect(error?.code == .responseRefused && error?.underlyingError as? Refused == Refused(number: 5))
                 #expect(error?.response?.url == environment.server.url("/a") && error?.isRetryable == false)
-                #expect(validation.statusCodes == [200])
-                #expect(try environment.leftovers == [])
+                // URLSession on Linux requests windows.
+                #expect(validation.statusCodes == [200] || validation.statusCodes == [206])
+                try await environment.becomesEmpty()
             }
         }
     }
@@ -152,17 +154,20 @@ struct ResponseConditionsTests {
             let first = environment.downloader.start(environment.request("/a"))
             try await first.progress(reaching: 100_000)
             first.cancel()
-            _ = try? await first.file
+            await environment.downloader.shutdown()
+            let next = environment.makeDownloader()
             let validation = Validation(throwing: Refused(number: 1))
             var request = environment.request("/a")
             request.validateResponse = validation.validate
-            let error = await environment.result(of: request).failure
-            #expect(error?.code == .responseRefused && validation.statusCodes == [206])
+            let error = await next.start(request).failure
+            #expect(error?.code == .responseRefused)
+            #expect(validation.statusCodes == [206])
             #expect(error?.retainedByteCount == 100_000)
             request.validateResponse = Validation().validate
-            let log = await EventLog(of: environment.downloader.start(request))
+            let log = await EventLog(of: next.start(request))
             #expect(log.resumptions == [100_000])
             #expect(try environment.holds(Self.content))
+            await next.shutdown()
         }
     }
 
@@ -175,11 +180,12 @@ struct ResponseConditionsTests {
             requests[2].acceptedMediaTypes = ["image/*"]
             requests[3].validateResponse = Validation().validate
             let downloads = requests.map { environment.downloader.start($0) }
+            _ = await environment.server.requests(at: "/a", reaching: 1)
             environment.server.release("/a")
             var codes: [DownloadError.Code?] = []
             for download in downloads { codes.append(await EventLog(of: download).error?.code) }
             #expect(codes == [nil, .responseRefused, .unacceptableMediaType, nil])
-            #expect(try environment.leftovers == ["a", "d"])
+            while try environment.leftovers != ["a", "d"] { await Task.yield() }
             #expect(environment.server.requests(at: "/a").count == 1)
         }
     }
@@ -294,5 +300,14 @@ struct ResponseConditionsTests {
         #expect(request != copy)
         request.validateResponse = nil
         #expect(request == plain && request.hashValue == plain.hashValue)
+    }
+}
+
+extension TestEnvironment {
+    /// Waits until the transfers have closed their files, and none is left in the directory.
+    ///
+    /// A download that is refused ends before its transfer has removed its files.
+    fileprivate func becomesEmpty() async throws {
+        while try !leftovers.isEmpty { await Task.yield() }
     }
 }

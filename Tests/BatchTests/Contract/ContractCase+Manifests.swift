@@ -66,7 +66,7 @@ extension ContractCase {
         ContractCase("a file that does not have its length", "-i list --json").with {
             $0.files["list"] = "{\"url\":\"SERVER/one\",\"size\":39999}\n{\"url\":\"SERVER/two\",\"size\":301}\n"
             $0.status = 1
-            $0.output = ["\"code\":\"bodyTooLarge\"", "\"code\":\"malformedResponse\""]
+            $0.output = ["\"code\":\"unexpectedByteCount\""]
         },
         ContractCase("an empty manifest", "-i - --json").with { $0.output = ["{\"event\":\"summary\",\"finished\":0"] },
         ContractCase("a bad line stops everything before the first request", "-i list").with {

@@ -64,8 +64,8 @@ struct ResourceLimitTests {
                 server.serve(Resource(Self.small, entityTag: "\"1\""), at: "object")
                 let arguments = [server.url("object").absoluteString, "--json", "--retries", "0", "--engine", engine]
                 let end = try await CommandRun(arguments, in: folder, limit: "-n \(descriptors)").end()
-                #expect([0, 1, -1].contains(end.status) && !end.error.contains("NIOPosix"), "\(end.error)")
-                if end.status == 1 { #expect(try end.failure().code == "tooManyOpenFiles") }
+                #expect([0, 1, 75, -1].contains(end.status) && !end.error.contains("NIOPosix"), "\(end.error)")
+                if end.status > 0 { #expect(try end.failure().code == "tooManyOpenFiles") }
                 #expect(try await CommandRun(arguments, in: folder).end().status == 0)
                 #expect(try folder.names() == ["object"])
                 #expect(try folder.holds(Self.small, at: "object"))

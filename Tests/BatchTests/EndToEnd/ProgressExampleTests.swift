@@ -12,7 +12,7 @@ internal import Testing
             try await Folder.with { folder in
                 let end = try await run([server.url("file").absoluteString, "copy"], in: folder)
                 #expect(end.status == 0)
-                #expect(end.output.contains("state: completed"))
+                #expect(end.output.contains("completed: 10000 bytes"))
                 #expect(try folder.holds(content, at: "copy"))
             }
         }
@@ -25,7 +25,7 @@ internal import Testing
                 let end = try await run([server.url("file").absoluteString, "copy"], in: folder)
                 #expect(end.status == 1)
                 #expect(end.output.contains("404"))
-                #expect(end.output.contains("state: failed"))
+                #expect(end.output.contains("failed: "))
             }
         }
     }

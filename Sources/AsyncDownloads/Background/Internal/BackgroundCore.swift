@@ -70,7 +70,7 @@ package struct BackgroundCore: Sendable {
     package mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool,
         defaultFileName: String? = nil, checksum: String?, maximumByteCount: Int64?, isPaused: Bool,
-        subscriber: BackgroundDelivery.Subscriber? = nil,
+        subscriber: BackgroundDelivery.Recipient? = nil,
         isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool = { _, _ in true }
     ) -> (record: Int, delivery: Int, actions: [Action]) {
         let id: Int

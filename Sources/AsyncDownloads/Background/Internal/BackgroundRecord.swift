@@ -183,10 +183,10 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
     /// The delivery is kept for some time, so that the same request finds the file.
     package var acknowledgedAt: Int64?
     /// The downloads that the delivery serves.
-    package var subscribers: [Subscriber] = []
+    package var subscribers: [Recipient] = []
 
     /// One of the downloads that a delivery serves.
-    package struct Subscriber: Sendable, Hashable, Codable {
+    package struct Recipient: Sendable, Hashable, Codable {
         package var id: DownloadID
         package var userInfo: [String: String]
     }
@@ -207,7 +207,7 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
     var path: ContainerPath? { choosesName ? chosenPath : destination }
 
     /// Records one more download that the delivery serves, as long as there are few.
-    mutating func add(_ subscriber: Subscriber) {
+    mutating func add(_ subscriber: Recipient) {
         guard !subscribers.contains(where: { $0.id == subscriber.id }),
             subscribers.count < RecordedSubscriber.maximumCount
         else { return }

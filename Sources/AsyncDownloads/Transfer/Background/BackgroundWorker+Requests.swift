@@ -176,7 +176,7 @@ extension BackgroundWorker {
     }
 
     private func newItem(
-        _ subscriber: BackgroundDelivery.Subscriber, _ request: DownloadRequest, _ record: BackgroundRecord,
+        _ subscriber: BackgroundDelivery.Recipient, _ request: DownloadRequest, _ record: BackgroundRecord,
         _ delivery: BackgroundDelivery, in opened: Opened
     ) -> RestoredItem {
         var request = request

@@ -23,6 +23,8 @@ final class EventStream: Sendable {
         var skippedCount = 0
         /// The number of omitted events that the reader doesn't know about.
         var omittedCount = 0
+        /// Whether the last report of omitted events was delivered.
+        var isComplete = false
     }
 
     private let continuation: AsyncThrowingStream<DownloadEvent, any Error>.Continuation
@@ -106,8 +108,10 @@ extension EventStream.State {
                 skippedCount = 0
             }
             if omittedCount > 0, unreadCount < EventStream.capacity || isEnding {
-                defer { omittedCount = 0 }
-                return .event(.omitted(count: omittedCount))
+                defer { (omittedCount, isComplete) = (0, isEnding) }
+                // At the end, the report and the last event take the places of others if the buffer is full.
+                let displacedCount = unreadCount < EventStream.capacity ? 0 : items.count
+                return .event(.omitted(count: omittedCount + displacedCount))
             }
             return items.removeFirst()
         }
@@ -115,10 +119,10 @@ extension EventStream.State {
         return nil
     }
 
-    /// Whether the stream ends after the next event.
+    /// Whether the stream ends after the next event, and the last report of omitted events is still due.
     private var isEnding: Bool {
         switch items.last {
-        case .end?: items.count <= 2
+        case .end?: items.count <= 2 && !isComplete
         case .event?, nil: false
         }
     }

@@ -25,7 +25,8 @@ struct FormatTests {
         "lastModified":"Sun, 06 Nov 1994 08:49:37 GMT","length":1000,"suggestedName":"a.zip","unverifiedFrom":200,\#
         "validator":"\"v1\""},"request":{"account":"7","checksum":"sha-256=00","choosesName":false,\#
         "defaultFileName":"b.zip","destination":"file.zip","hasSecretHeaders":true,"headers":[["Accept","*/*"],["X-Edition","evening"]],\#
-        "identity":"article","url":"https://example.com/file.zip"},"session":"boot/1","token":"0123456789abcdef"}
+        "identity":"article","subscribers":[{"choosesName":false,"destination":"file.zip","id":"0000000000000001000000000000000f",\#
+        "userInfo":{"k":"v"}}],"url":"https://example.com/file.zip"},"session":"boot/1","token":"0123456789abcdef"}
         """#
 
     private static let checkpoint: Checkpoint = {
@@ -36,12 +37,17 @@ struct FormatTests {
         representation.unverifiedFrom = 200
         representation.cameFromDifferentURL = true
         representation.isImported = true
+        var request = RequestRecord(
+            url: "https://example.com/file.zip", headers: [["Accept", "*/*"], ["X-Edition", "evening"]],
+            hasSecretHeaders: true, destination: "file.zip", defaultFileName: "b.zip",
+            checksum: "sha-256=00", identity: "article", account: "7")
+        request.subscribers =
+            DownloadID("0000000000000001000000000000000f").map { id in
+                [RecordedSubscriber(id: id, userInfo: ["k": "v"], destination: "file.zip")]
+            } ?? []
         return Checkpoint(
             generation: 3, baseName: "file.zip",
-            request: RequestRecord(
-                url: "https://example.com/file.zip", headers: [["Accept", "*/*"], ["X-Edition", "evening"]],
-                hasSecretHeaders: true, destination: "file.zip", defaultFileName: "b.zip",
-                checksum: "sha-256=00", identity: "article", account: "7"),
+            request: request,
             representation: representation, received: IntervalSet(0..<300), token: token, inode: 4711,
             session: "boot/1", chosenName: "file-2.zip")
     }()
@@ -55,9 +61,10 @@ struct FormatTests {
 
     @Test func `every key is encoded, and a checkpoint without one of them is not read`() throws {
         let keys = Self.record.matches(of: /"([A-Za-z]+)":/).map { String($0.1) }
-        #expect(keys.count == 29)
-        // Checkpoints of earlier versions have no default name, and are read.
-        for key in keys where key != "defaultFileName" {
+        #expect(keys.count == 35)
+        // Checkpoints of earlier versions have no default name and no subscribers, and are read.
+        let later: Set = ["defaultFileName", "subscribers"]
+        for key in Set(keys).subtracting(later) where key != "k" {
             let renamed = Self.record.replacing("\"\(key)\":", with: "\"\(key)X\":")
             #expect(throws: Checkpoint.Unreadable.corrupt, "\(key)") {
                 try Checkpoint.decode(Self.line(renamed, format: 2))
