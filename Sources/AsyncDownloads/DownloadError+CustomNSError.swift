@@ -7,8 +7,13 @@ extension DownloadError: CustomNSError {
     /// The number of the ``code-swift.property``, which is the same in all versions.
     public var errorCode: Int { code.number }
 
-    /// No values, because those of the error may contain secrets.
+    /// The texts of ``errorDescription`` and ``recoverySuggestion``, which contain no secrets, and no other values.
     ///
-    /// The texts of ``errorDescription`` and ``recoverySuggestion`` are available as for any error.
-    public var errorUserInfo: [String: Any] { [:] }
+    /// On Linux, `localizedDescription` finds the text only here.
+    public var errorUserInfo: [String: Any] {
+        var texts: [String: Any] = [:]
+        texts[NSLocalizedDescriptionKey] = errorDescription
+        texts[NSLocalizedRecoverySuggestionErrorKey] = recoverySuggestion
+        return texts
+    }
 }
