@@ -4,6 +4,8 @@
 /// the last one. If the history is full, the oldest event is removed, and ``DownloadEvent/omitted(count:)`` takes the
 /// place of the removed events.
 struct EventHistory: Sendable {
+    private static let capacity = 100
+
     private var events: [DownloadEvent] = []
     private var omittedCount = 0
 
@@ -13,7 +15,7 @@ struct EventHistory: Sendable {
             events[events.count - 1] = event
             return
         }
-        if events.count == EventStream.capacity { omittedCount += events.removeFirst().omissionCount }
+        if events.count == Self.capacity { omittedCount += events.removeFirst().omissionCount }
         // As many as a small file has, so that the array doesn't grow step by step.
         if events.isEmpty { events.reserveCapacity(6) }
         events.append(event)

@@ -2,11 +2,11 @@
 ///
 /// Events are added under the lock of the transfer and delivered without it, in their order: the first thread that finds
 /// no delivery in progress delivers until nothing is left, and others only add. The standard library's buffer holds the
-/// unread events, at most ``capacity``. It can't replace an event, so the number of unread events decides how many progress
-/// events are skipped before the next one is delivered.
+/// unread events, at most ``capacity``. It can't replace an event, so each progress event is delivered, and the latest one
+/// always is.
 final class EventStream: Sendable {
     /// The largest number of unread events; the oldest one is omitted when another is added.
-    static let capacity = 100
+    static let capacity = 1000
 
     fileprivate enum Item: Sendable {
         case event(DownloadEvent)
@@ -19,8 +19,6 @@ final class EventStream: Sendable {
         var deliveredCount = 0
         /// The number of unread events after the last delivery; some may have been read since.
         var unreadCount = 0
-        /// The number of progress events that were skipped since one was delivered.
-        var skippedCount = 0
         /// The number of omitted events that the reader doesn't know about.
         var omittedCount = 0
         /// Whether the last report of omitted events was delivered.
@@ -98,15 +96,7 @@ final class EventStream: Sendable {
 extension EventStream.State {
     /// Removes and returns the next item to deliver; nil ends the delivery.
     fileprivate mutating func next() -> EventStream.Item? {
-        while let item = items.first {
-            if case .event(.progress) = item {
-                if skippedCount < unreadCount / 4 {
-                    skippedCount += 1
-                    items.removeFirst()
-                    continue
-                }
-                skippedCount = 0
-            }
+        if !items.isEmpty {
             if omittedCount > 0, unreadCount < EventStream.capacity || isEnding {
                 defer { (omittedCount, isComplete) = (0, isEnding) }
                 // At the end, the report and the last event take the places of others if the buffer is full.
