@@ -12,7 +12,7 @@ extension Download {
     /// the ``DownloadError`` that ended the download. Each stream has one consumer; create another stream for a second
     /// one.
     ///
-    /// If a consumer falls behind, progress events are skipped. Other events are kept until a hundred are unread;
+    /// Events are kept until a thousand are unread;
     /// ``DownloadEvent/omitted(count:)`` reports how many are omitted after that.
     public var events: AsyncThrowingStream<DownloadEvent, any Error> {
         switch source {

@@ -1,7 +1,6 @@
 /// A step of a download, as reported by ``Download/events``.
 ///
-/// Progress is coalesced: by default, at most ten events per second are emitted, and the latest value wins. All other
-/// events are delivered in order to a consumer that keeps up. If a consumer has a hundred unread events, some are
+/// By default, at most ten progress events per second are emitted. All events are delivered in order. If a consumer has a thousand unread events, some are
 /// omitted, and ``omitted(count:)`` reports how many. Later versions may add cases, so include a default case when you
 /// switch on an event.
 public enum DownloadEvent: Sendable {
@@ -45,13 +44,12 @@ public enum DownloadEvent: Sendable {
 
     /// Events were omitted before this consumer read them, because it reads too slowly.
     ///
-    /// A stream holds at most a hundred unread events, so that neither a slow consumer nor a server that causes events
-    /// endlessly can make it use unlimited memory. When the stream is full, the oldest unread event of the same kind as
-    /// the new event is omitted, or the oldest event of all if none is of that kind. This event is delivered once in
-    /// their place, before the next event after the gap. The last event and the error that ends a stream are never
-    /// omitted.
+    /// A stream holds at most a thousand unread events, so that neither a slow consumer nor a server that causes events
+    /// endlessly can make it use unlimited memory. When the stream is full, its oldest unread event is omitted. This event is
+    /// delivered as soon as there is room, or before the last event. The last event and the error that ends a stream are
+    /// never omitted.
     ///
-    /// - Parameter count: The number of events that were omitted at this point, not counting progress.
+    /// - Parameter count: The number of events that were omitted since the last report, not counting progress.
     case omitted(count: Int)
 
     /// Every byte has been received; the digest is being verified, and the file is being placed at its destination.
