@@ -58,6 +58,11 @@ extension Batch {
         if input == "-", checksums == "-" {
             throw ValidationError("-i and --checksums cannot both read standard input")
         }
+        let manifests = [input, checksums].compactMap { $0 }
+        for result in [report, failureManifest].compactMap({ $0 })
+        where manifests.contains(where: { Self.isSameFile($0, result) }) {
+            throw ValidationError("\(result) is read as a manifest, so it cannot be written at the end; name another file")
+        }
         if cleaned != nil {
             guard !namesDownloads, Set(givenOptions).isSubset(of: ["--json", "-q", "--no-progress"]) else {
                 throw ValidationError("--clean cannot be combined with downloads or their options")
@@ -73,6 +78,17 @@ extension Batch {
             }
             return
         }
+    }
+
+    /// Whether two paths are of one regular file.
+    private static func isSameFile(_ first: String, _ second: String) -> Bool {
+        func identity(_ path: String) -> [NSNumber]? {
+            let attributes = try? FileManager.default.attributesOfItem(
+                atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
+            guard let attributes, attributes[.type] as? FileAttributeType == .typeRegular else { return nil }
+            return [attributes[.systemNumber], attributes[.systemFileNumber]].compactMap { $0 as? NSNumber }
+        }
+        return first != "-" && identity(first).map { $0 == identity(second) } ?? false
     }
 
     /// The options that not every engine supports, with whether they are given and whether the chosen engine supports them.

@@ -40,13 +40,14 @@ extension Downloader {
         let found = try await environment.registry.performBlocking { () throws(DownloadError) in
             try store.unfinished(in: path, trustsDestinations: isConfigured)
         }
-        let subscribers = found.flatMap(\.subscribers)
-        let ids = Set(subscribers.map(\.id))
+        let downloads = found.flatMap { unfinished in
+            unfinished.downloads(in: environment.containers).map { (id: $0.id, request: $0.request, unfinished) }
+        }
+        let ids = Set(downloads.map(\.id))
         let running = Dictionary(handles { id, _ in ids.contains(id) }.map { ($0.id, $0) }) { first, _ in first }
-        return subscribers.compactMap { id, unfinished, userInfo in
+        return downloads.map { id, request, unfinished in
             if let download = running[id] { return download }
-            guard var request = DownloadRequest(unfinished, in: environment.containers) else { return nil }
-            request.userInfo = userInfo
+            var request = request
             let recorded = request
             prepare(&request)
             // A secret that `prepare` sets must not become public because the checkpoint declares its name nonsecret.

@@ -64,7 +64,9 @@ extension ResponseHead {
     /// Returns a reference without its query and its fragment; nil if it contains a user name, or isn't a URL.
     private static func withoutQuery(_ reference: String) -> String? {
         guard let url = URL(string: reference), url.user == nil, url.password == nil else { return nil }
-        return String(reference.prefix { $0 != "?" && $0 != "#" })
+        // Bytes are compared, because a delimiter and a combining mark after it form one `Character`.
+        let end = reference.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        return String(reference[..<(end ?? reference.endIndex)])
     }
 }
 

@@ -23,6 +23,15 @@ struct Address: Sendable, Hashable {
         self.text = base == nil ? text : url.absoluteString
         self.url = url
     }
+
+    /// The URL as text, without a user name and a password.
+    var withoutCredentials: String {
+        guard url.user != nil || url.password != nil,
+            var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        else { return url.absoluteString }
+        (components.user, components.password) = (nil, nil)
+        return components.string ?? ""
+    }
 }
 
 /// The value of `--base`: the URL of the directory that contains the files of a manifest.

@@ -12,7 +12,7 @@ internal import AsyncDownloads
 ///       header=Accept: text/csv
 ///     {"url":"https://example.org/b.bin","sha256":"9f86d08…"}
 ///
-/// The options are `out`, `dir`, `checksum`, `header`, `mirror`, and `public-header`, for a header that is not secret. Any
+/// The options are `out`, `dir`, `checksum`, `size`, `header`, `mirror`, and `public-header`, for a header that is not secret. Any
 /// other option is an error, because ignoring it could put a file in the wrong place. The lines of a list of digests
 /// (``DigestLine``) have a third form.
 struct ManifestParser: Sendable {
@@ -40,6 +40,9 @@ struct ManifestParser: Sendable {
     private(set) var lineCount = 0
     /// The entry to which the next lines may add options.
     private var pending: Entry?
+    /// The number of bytes of the options of ``pending``.
+    private var optionByteCount = 0
+    private static let longestOptions = 1 << 20
     /// Whether the last entry was returned before the line of another one was known.
     private var isLastComplete = false
 
@@ -57,7 +60,7 @@ struct ManifestParser: Sendable {
         do throws(Misuse) {
             guard let entry = try parse(bytes) else { return nil }
             let complete = complete()
-            (pending, isLastComplete) = (entry, false)
+            (pending, isLastComplete, optionByteCount) = (entry, false, 0)
             return complete
         } catch {
             throw ManifestError(line: lineCount, misuse: error)
@@ -109,6 +112,8 @@ struct ManifestParser: Sendable {
     }
 
     private mutating func parseOption(_ text: String) throws(Misuse) {
+        optionByteCount += text.utf8.count
+        guard optionByteCount <= Self.longestOptions else { throw Misuse("the options of a URL are longer than 1 MiB") }
         guard var entry = pending else {
             throw Misuse(
                 isLastComplete
@@ -134,12 +139,16 @@ struct ManifestParser: Sendable {
             entry.item.headers.append(try HeaderLine(value))
         case "public-header":
             entry.item.publicHeaders.append(try HeaderLine.nonsecret(value))
+        case "size":
+            guard entry.item.byteCount == nil else { throw Misuse("size is given twice") }
+            guard let count = Int64(value), count >= 0 else { throw Misuse("size is a number of bytes") }
+            entry.item.byteCount = count
         case "mirror":
             entry.item.mirrors.append(try Address(value, base: base))
         default:
             // The message does not repeat the name, which may be a misplaced header or URL that contains a secret.
             throw Misuse(
-                "this option is not supported; the options are out, dir, checksum, header, public-header, and mirror")
+                "this option is not supported; the options are out, dir, checksum, size, header, public-header, and mirror")
         }
         pending = entry
     }

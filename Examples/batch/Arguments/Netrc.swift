@@ -42,7 +42,7 @@ struct Netrc: Sendable, Hashable {
                 fallback = login
             }
         }
-        while let token = tokens.next() {
+        while let token = tokens.nextKeyword() {
             switch token {
             case "machine":
                 close(&logins, &fallback)
@@ -77,11 +77,18 @@ private struct Tokens {
         rest = text[...].unicodeScalars
     }
 
-    mutating func next() -> String? {
+    /// Returns the next word that isn't in a comment.
+    mutating func nextKeyword() -> String? {
         rest = rest.drop { $0.properties.isWhitespace }
         while rest.first == "#" {
             rest = rest.drop { $0 != "\n" }.drop { $0.properties.isWhitespace }
         }
+        return next()
+    }
+
+    /// Returns the next word, which may begin with a number sign.
+    mutating func next() -> String? {
+        rest = rest.drop { $0.properties.isWhitespace }
         guard let first = rest.first else { return nil }
         guard first == "\"" else {
             let word = rest.prefix { !$0.properties.isWhitespace }

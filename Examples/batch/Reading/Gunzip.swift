@@ -27,7 +27,8 @@ final class Gunzip {
     }
 
     /// Decodes a piece, and calls `body` with each part of the result.
-    func decode(_ piece: inout [UInt8], _ body: (ArraySlice<UInt8>) -> Void) throws(Misuse) {
+    func decode(_ piece: inout [UInt8], _ body: (ArraySlice<UInt8>) throws(Misuse) -> Void) throws(Misuse) {
+        var failure: Misuse?
         let isValid = piece.withUnsafeMutableBufferPointer { input in
             stream.pointee.next_in = input.baseAddress
             stream.pointee.avail_in = UInt32(input.count)
@@ -44,12 +45,18 @@ final class Gunzip {
                 }
                 let (status, count) = inflatePart()
                 guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return false }
-                body(output[..<count])
+                do throws(Misuse) {
+                    try body(output[..<count])
+                } catch {
+                    failure = error
+                    return true
+                }
                 isAtBoundary = status == Z_STREAM_END
                 if status == Z_BUF_ERROR, count == 0 { return true }
             }
             return true
         }
+        if let failure { throw failure }
         guard isValid else { throw Misuse("the gzip data is damaged") }
     }
 

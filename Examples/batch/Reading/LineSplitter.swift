@@ -9,16 +9,15 @@ struct LineSplitter: Sendable {
     /// The position up to which there is no end of a line.
     private var searched = 0
 
-    /// Adds a piece.
+    /// Adds a piece, which is shorter than the longest line.
     mutating func append(_ piece: some Collection<UInt8>) throws(Misuse) {
         if start > 0 {
             bytes.removeSubrange(..<start)
             (start, searched) = (0, searched - start)
         }
         bytes += piece
-        guard bytes.count < Self.maximumByteCount || bytes[searched...].contains(UInt8(ascii: "\n")) else {
-            throw Misuse("a line is longer than 1 MiB")
-        }
+        let lastStart = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        guard bytes.count - lastStart < Self.maximumByteCount else { throw Misuse("a line is longer than 1 MiB") }
     }
 
     /// Returns the next line, without its LF; nil if none is complete.

@@ -67,7 +67,7 @@ final class ManifestInput {
         }
         if number == EINTR || number == EAGAIN { return false }
         if number != 0 { throw Self.failure(number) }
-        // The two bytes that tell gzip data from text may arrive one after the other.
+        // The two bytes that distinguish gzip data from text may arrive separately.
         while isFirst, piece.count == 1, piece[0] == Gunzip.magic[0] {
             var next: UInt8 = 0
             guard read(descriptor, &next, 1) == 1 else { break }
@@ -80,10 +80,8 @@ final class ManifestInput {
     private func accept() throws(Misuse) {
         if isFirst, piece.starts(with: Gunzip.magic) { gunzip = Gunzip() }
         isFirst = false
-        guard gunzip != nil else { return try splitter.append(piece) }
-        var decoded: [UInt8] = []
-        try gunzip?.decode(&piece) { decoded += $0 }
-        try splitter.append(decoded)
+        guard let gunzip else { return try splitter.append(piece) }
+        try gunzip.decode(&piece) { part throws(Misuse) in try splitter.append(part) }
     }
 
     private static func failure(_ number: Int32) -> Misuse {

@@ -37,7 +37,7 @@ final class ManifestReader: Sendable {
     init(_ path: String, _ parser: ManifestParser) {
         self.path = path
         // A path that looks like a URL is probably a misplaced one, and may contain secrets.
-        let isPlain = !path.contains(where: "?#@".contains) && !path.contains("://")
+        let isPlain = !path.unicodeScalars.contains(where: "?#@".unicodeScalars.contains) && !path.contains("://")
         name = path == "-" ? "standard input" : isPlain ? path : "the manifest"
         progress = Mutex(Progress(parser: parser))
     }

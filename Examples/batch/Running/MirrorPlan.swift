@@ -26,7 +26,7 @@ struct MirrorPlan: Sendable {
         return short
     }
 
-    /// Goes on to the next address, and returns whether there is one.
+    /// Selects the next address, and returns whether there is one.
     mutating func advance(after error: DownloadError) -> Bool {
         guard error.concernsServer else { return false }
         if error.isRetryable, !isSecondRound { failed.append(address) }
@@ -46,8 +46,8 @@ extension DownloadError {
     fileprivate var concernsServer: Bool {
         switch code {
         case .hostNotFound, .cannotConnect, .connectionLost, .timedOut, .secureConnectionFailed, .proxyFailed,
-            .httpStatus,
-            .malformedResponse, .contentChanged, .tooManyRedirects, .redirectRefused, .checksumMismatch, .bodyTooLarge:
+            .httpStatus, .malformedResponse, .contentChanged, .tooManyRedirects, .redirectRefused, .checksumMismatch,
+            .bodyTooLarge, .unexpectedByteCount, .unexpectedHTML, .unacceptableMediaType, .responseRefused:
             true
         default: false
         }

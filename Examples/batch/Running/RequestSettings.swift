@@ -39,15 +39,20 @@ struct RequestSettings: Sendable {
     }
 
     /// Adds the login of the host and the cookies of the URL, unless the request has a header of the same name.
+    ///
+    /// A user name or a password in the URL takes the place of the login.
     private func addCredentials(to request: inout DownloadRequest, for url: URL) {
-        if let login = netrc?.login(for: url), request.headers["Authorization"] == nil {
-            request.headers["Authorization"] = login.basicCredentials
-            // The bytes are continued by the same user only. A name may be a token, so it isn't recorded.
+        if request.headers["Cookie"] == nil { request.headers["Cookie"] = cookies?.header(for: url) }
+        guard let login = netrc?.login(for: url), request.headers["Authorization"] == nil, url.user == nil,
+            url.password == nil
+        else { return }
+        // The bytes are continued by the same user only. A name may be a token, so it isn't recorded. Another secret header
+        // may identify the user as well, so that the login alone doesn't.
+        let names = request.nonsecretHeaders
+        if request.headers.allSatisfy({ names.contains($0.name.lowercased()) }) {
             request.account = "netrc-" + Digests.sha256(of: login.name)
         }
-        if let cookies = cookies?.header(for: url), request.headers["Cookie"] == nil {
-            request.headers["Cookie"] = cookies
-        }
+        request.headers["Authorization"] = login.basicCredentials
     }
 }
 

@@ -58,8 +58,9 @@ struct ResultFile {
                 try write(header, trailer, to: file)
                 return nil
             }
-            let temporary = "\(path).\(getpid()).tmp"
-            let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, permissions)
+            // A new file, whose name others can't predict.
+            let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+            let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions)
             guard file >= 0 else { throw Misuse(Self.reason) }
             do throws(Misuse) {
                 defer { close(file) }

@@ -9,7 +9,7 @@ struct RunResults {
 
     /// Prepares the files that the options name.
     ///
-    /// URLs and headers may be secret, so only the user can read the manifest.
+    /// The queries of URLs may be secret, so only the user can read the manifest.
     init(report: String? = nil, failures: String? = nil) throws(Misuse) {
         self.report = if let report { try ResultFile(report) } else { nil }
         self.failures = if let failures { try ResultFile(failures, permissions: 0o600) } else { nil }
@@ -39,15 +39,19 @@ struct RunResults {
 }
 
 extension Item {
-    /// The lines of a manifest that describe the item.
+    /// The lines of a manifest that describe the item, without user names, passwords, and secret headers.
     fileprivate var manifestLines: String {
-        var lines = [address.url.absoluteString]
-        if let output { lines.append("  out=\(output.path)") }
-        if output == nil, !subdirectory.isEmpty, !isSubdirectoryFromURL { lines.append("  dir=\(subdirectory)") }
+        var lines = [address.withoutCredentials]
+        if let output {
+            lines.append("  out=\(output.path)")
+        } else if let numberedName {
+            lines.append("  out=\(path(named: numberedName))")
+        }
+        if output == nil, numberedName == nil, !subdirectory.isEmpty, !isSubdirectoryFromURL { lines.append("  dir=\(subdirectory)") }
         if let checksum { lines.append("  checksum=\(checksum.algorithm.rawValue)=\(checksum.hex)") }
-        lines += headers.map { "  header=\($0.name): \($0.value)" }
+        if let byteCount { lines.append("  size=\(byteCount)") }
         lines += publicHeaders.map { "  public-header=\($0.name): \($0.value)" }
-        lines += mirrors.map { "  mirror=\($0.url.absoluteString)" }
+        lines += mirrors.map { "  mirror=\($0.withoutCredentials)" }
         return lines.map { $0 + "\n" }.joined()
     }
 }

@@ -5,6 +5,8 @@ package struct RecordedSubscriber: Sendable, Hashable {
 
     package var id: DownloadID
     package var userInfo: [String: String] = [:]
+    /// The digest that the download expects, as `algorithm=hex`.
+    package var checksum: String?
     /// The text of a ``RecordedDestination``.
     package var destination: String
     /// Whether `destination` is a directory in which the file's name has yet to be chosen.
@@ -15,6 +17,7 @@ extension RecordedSubscriber: Codable {
     private enum CodingKeys: String, CodingKey {
         case id = "id"
         case userInfo = "userInfo"
+        case checksum = "checksum"
         case destination = "destination"
         case choosesName = "choosesName"
     }

@@ -14,7 +14,7 @@ extension ActiveTransfer {
     func networkAwaited(_ reason: WaitingReason, _ state: inout State, _ decision: inout Decision) {
         guard let hindrance = state.machine.awaitedNetwork, reason == hindrance.waitingReason else { return }
         endUnlessWaiting(&state, &decision)
-        // The path may have changed before this transfer was registered, so that it was not told.
+        // The path may have changed before this transfer was registered and could be notified.
         decision.effects.append(DeferredEffect { [self] in networkChanged() })
     }
 

@@ -19,4 +19,25 @@ extension ActiveTransfer {
             (active.id, DownloadError(.redirectRefused, "the request doesn't permit a redirect to \(target.redacted)"))
         }
     }
+
+    /// Asks a subscriber that has joined about the redirects that led to the present response, and ends it if it refuses one.
+    func proposeFollowedRedirects(to id: SubscriberID, _ request: DownloadRequest) {
+        guard let decide = request.shouldFollowRedirect else { return }
+        let hops = withState { $0.machine.followedRedirects }
+        guard let refused = hops.first(where: { !decide($0) }) else { return }
+        let error = DownloadError(
+            .redirectRefused, "the request doesn't permit a redirect to \(refused.target.redacted)")
+        update { state, decision in detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
+    }
+}
+
+extension TransferStateMachine {
+    /// The redirects that led to the representation or, before there is one, to the present request.
+    fileprivate var followedRedirects: [RedirectProposal] {
+        let heads = bytes.responses.isEmpty ? address.redirects.responses : bytes.responses
+        let targets = heads.dropFirst().map(\.url) + (bytes.responses.isEmpty ? [address.url] : [])
+        return zip(heads, targets).map { head, target in
+            RedirectProposal(from: head.url, to: target, statusCode: head.statusCode)
+        }
+    }
 }

@@ -52,7 +52,10 @@ extension ActiveTransfer {
             }
             endOversized(&state, &decision, at: now)
             endUnlessWaiting(&state, &decision)
-            if isJoining { proposeAccepted(to: id, request, &state, &decision) }
+            if isJoining {
+                proposeAccepted(to: id, request, &state, &decision)
+                decision.effects.append(DeferredEffect { [self] in proposeFollowedRedirects(to: id, request) })
+            }
             return id
         }
     }

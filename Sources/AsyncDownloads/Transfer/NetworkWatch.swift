@@ -1,4 +1,4 @@
-/// The network path as the transfers of one downloader respect it, and the watch that tells them of changes.
+/// Notifies the transfers of one downloader of changes of the network path.
 final class NetworkWatch: Sendable {
     private struct State {
         var isStarted = false
@@ -29,7 +29,7 @@ final class NetworkWatch: Sendable {
     /// Determines the path again, in case a change has not been reported yet.
     func refresh() { monitor.refresh() }
 
-    /// Tells the transfers of changes from now on; further calls have no effect.
+    /// Notifies the transfers of changes from now on; later calls have no effect.
     func start() {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }

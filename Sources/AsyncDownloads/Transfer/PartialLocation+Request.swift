@@ -74,26 +74,27 @@ extension RecordedSubscriber {
     /// Creates the record of a download whose bytes are in `directory`.
     init(_ id: DownloadID, _ request: DownloadRequest, in directory: String, _ containers: AppContainers?) {
         self.init(
-            id: id, userInfo: request.userInfo,
+            id: id, userInfo: request.userInfo, checksum: request.checksum?.text,
             destination: request.destination.record(relativeTo: directory, containers),
             choosesName: request.destination.choosesName)
     }
 }
 
 extension UnfinishedPartial {
-    /// Returns the downloads that the bytes belong to, each one with its destination.
-    var subscribers: [(id: DownloadID, unfinished: Self, userInfo: [String: String])] {
+    /// The downloads that the bytes belong to, each one with the request that it was made with, but for its secrets.
+    func downloads(in containers: AppContainers?) -> [(id: DownloadID, request: DownloadRequest)] {
         let subscribers = location.request.subscribers
-        guard !subscribers.isEmpty else { return [(DownloadID(), self, [:])] }
-        return subscribers.map { subscriber in
+        guard !subscribers.isEmpty else {
+            return DownloadRequest(self, in: containers).map { [(DownloadID(), $0)] } ?? []
+        }
+        return subscribers.compactMap { subscriber in
             var own = self
-            if own.location.request.destination != subscriber.destination {
-                own.location.request.destination = subscriber.destination
-                own.location.request.choosesName = subscriber.choosesName
-                // The expected digest is that of the recorded request.
-                own.location.request.checksum = nil
-            }
-            return (subscriber.id, own, subscriber.userInfo)
+            own.location.request.destination = subscriber.destination
+            own.location.request.choosesName = subscriber.choosesName
+            own.location.request.checksum = subscriber.checksum
+            guard var request = DownloadRequest(own, in: containers) else { return nil }
+            request.userInfo = subscriber.userInfo
+            return (subscriber.id, request)
         }
     }
 }

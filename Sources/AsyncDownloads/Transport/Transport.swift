@@ -62,7 +62,7 @@ package struct ExchangeRequest: Sendable, Hashable {
     package var headers: HeaderFields
     /// Whether the client may prove its identity to the server: false after a redirect to another origin (rule 11).
     package var sendsCredentials: Bool
-    /// The networks that the request may use, for an engine that the system tells about them.
+    /// The networks that the request may use, for an engine whose system enforces them.
     package var networkAccess: NetworkAccess
 
     package init(

@@ -229,7 +229,7 @@ struct ResponseConditionsTests {
             environment.server.release("/a")
             while try !environment.leftovers.contains("first") { await Task.yield() }
             #expect(try !environment.leftovers.contains("second"))
-            // The first subscriber leaves, so that nobody else is there for whom the file would be placed.
+            // The first subscriber leaves, so that no other subscriber is left for which the file would be placed.
             gate.open()
             let log = await EventLog(of: second)
             #expect(log.error?.code == (accepts ? nil : .responseRefused))

@@ -29,7 +29,7 @@ extension ContractCase {
             $0.files["SUMS"] = "SHA:one  one\nSHA:sub/three *./sub/three\nSHA256 (two) = SHA:two\n"
             $0.results = ["files/one": "one", "files/sub/three": "sub/three", "files/two": "two"]
         },
-        ContractCase("a wrong digest fails for good", "--checksums SUMS --base SERVER/ -d files").with {
+        ContractCase("a wrong digest is a permanent failure", "--checksums SUMS --base SERVER/ -d files").with {
             $0.files["SUMS"] = "SHA:one  one\nSHA:one  two\n"
             $0.status = 1
             $0.error = ["failed    checksumMismatch", "[SERVER/two]"]

@@ -49,7 +49,8 @@ extension ContractCase {
                     SERVER/one
                     SERVER/missing?token=s3cret
                       out=m
-                      header=X: y
+                      header=X: s3cret-header
+                      public-header=Y: z
                     DEAD/gone
                       mirror=DEAD/away
                     """
@@ -63,7 +64,7 @@ extension ContractCase {
                         "\"sha256\":\"SHA:one\"",
                     ],
                     "f.txt": [
-                        "SERVER/missing?token=s3cret\n  out=m\n  header=X: y\n", "DEAD/gone\n  mirror=DEAD/away\n",
+                        "SERVER/missing?token=s3cret\n  out=m\n  public-header=Y: z\n", "DEAD/gone\n  mirror=DEAD/away\n",
                     ],
                 ]
             },

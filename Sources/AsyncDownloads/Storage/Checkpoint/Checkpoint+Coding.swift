@@ -70,7 +70,8 @@ extension RequestRecord: Codable {
             identity: try values.decode(String?.self, forKey: .identity),
             account: try values.decode(String?.self, forKey: .account))
         let subscribers = try values.decodeIfPresent([RecordedSubscriber].self, forKey: .subscribers) ?? []
-        self.subscribers = Array(subscribers.prefix(RecordedSubscriber.maximumCount))
+        var ids: Set<DownloadID> = []
+        self.subscribers = subscribers.prefix(RecordedSubscriber.maximumCount).filter { ids.insert($0.id).inserted }
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -78,6 +78,8 @@ extension SourceAddress {
         if let headers = new.headers { self.headers = headers }
         expiresAt = new.expiresAt
         requiresVerification = true
+        // The secret headers may be those of another subscriber, which aren't sent to the new origin.
+        authorization?.value.attemptEnded()
     }
 
     /// Remembers a URL that a later subscriber has requested; the present exchange isn't disturbed.

@@ -19,7 +19,7 @@ extension URLSessionTransport {
         }
     }
 
-    /// Does nothing, because Linux doesn't tell networks apart.
+    /// Does nothing, because Foundation on Linux has no kinds of networks.
     static func set(_ access: NetworkAccess, of request: inout URLRequest) {}
 
     /// Does nothing, because tasks can't wait for a network connection on Linux.
