@@ -61,7 +61,8 @@ extension Batch {
         let manifests = [input, checksums].compactMap { $0 }
         for result in [report, failureManifest].compactMap({ $0 })
         where manifests.contains(where: { Self.isSameFile($0, result) }) {
-            throw ValidationError("\(result) is read as a manifest, so it cannot be written at the end; name another file")
+            throw ValidationError(
+                "\(result) is read as a manifest, so it cannot be written at the end; name another file")
         }
         if cleaned != nil {
             guard !namesDownloads, Set(givenOptions).isSubset(of: ["--json", "-q", "--no-progress"]) else {

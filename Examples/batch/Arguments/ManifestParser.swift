@@ -148,7 +148,8 @@ struct ManifestParser: Sendable {
         default:
             // The message does not repeat the name, which may be a misplaced header or URL that contains a secret.
             throw Misuse(
-                "this option is not supported; the options are out, dir, checksum, size, header, public-header, and mirror")
+                "this option is not supported; the options are out, dir, checksum, size, header, public-header, and mirror"
+            )
         }
         pending = entry
     }

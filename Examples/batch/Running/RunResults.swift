@@ -47,7 +47,9 @@ extension Item {
         } else if let numberedName {
             lines.append("  out=\(path(named: numberedName))")
         }
-        if output == nil, numberedName == nil, !subdirectory.isEmpty, !isSubdirectoryFromURL { lines.append("  dir=\(subdirectory)") }
+        if output == nil, numberedName == nil, !subdirectory.isEmpty, !isSubdirectoryFromURL {
+            lines.append("  dir=\(subdirectory)")
+        }
         if let checksum { lines.append("  checksum=\(checksum.algorithm.rawValue)=\(checksum.hex)") }
         if let byteCount { lines.append("  size=\(byteCount)") }
         lines += publicHeaders.map { "  public-header=\($0.name): \($0.value)" }

@@ -10,7 +10,9 @@ extension URLError {
     /// Of the values in `userInfo`, only numbers are kept, and the description if it can't contain a part of a URL.
     fileprivate var redacted: URLError {
         var kept = userInfo.filter { $0.value is Int }
-        if let text = userInfo[NSLocalizedDescriptionKey] as? String, !text.unicodeScalars.contains(where: "/?#@".unicodeScalars.contains) {
+        if let text = userInfo[NSLocalizedDescriptionKey] as? String,
+            !text.unicodeScalars.contains(where: "/?#@".unicodeScalars.contains)
+        {
             kept[NSLocalizedDescriptionKey] = text
         }
         return URLError(code, userInfo: kept)

@@ -64,10 +64,20 @@ extension ContractCase {
                         "\"sha256\":\"SHA:one\"",
                     ],
                     "f.txt": [
-                        "SERVER/missing?token=s3cret\n  out=m\n  public-header=Y: z\n", "DEAD/gone\n  mirror=DEAD/away\n",
+                        "SERVER/missing?token=s3cret\n  out=m\n  public-header=Y: z\n",
+                        "DEAD/gone\n  mirror=DEAD/away\n",
                     ],
                 ]
             },
+        .misuse("a manifest that would be replaced", "-i list --failed ./list", "list is read as a manifest").with {
+            $0.files["list"] = "SERVER/one\n"
+        },
+        ContractCase("a size in a manifest", "-i list --failed f.txt --retries 0").with {
+            $0.files["list"] = "SERVER/one\n  size=5\n"
+            $0.status = 1
+            $0.error = ["one"]
+            $0.texts = ["f.txt": ["SERVER/one\n  size=5\n"]]
+        },
         ContractCase("a result that cannot be written", "SERVER/one --report . ").with {
             $0.status = 64
             $0.error = ["Error: . is a directory"]
