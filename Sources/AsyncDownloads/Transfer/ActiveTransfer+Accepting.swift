@@ -17,9 +17,10 @@ extension ActiveTransfer {
             ask(subscriber, request, about: candidate, &state, &decision)
         }
         if state.subscribers.isEmpty, let last = state.subscribers.lastDetached,
-            !state.acceptance.hasRefused(last.id), last.request.refusal(of: candidate) != nil
+            !state.acceptance.hasRefused(last.id),
+            last.request.responseValidation != nil || last.request.refusal(of: candidate) != nil
         {
-            // The transfer continues without subscribers, for the one that has left.
+            // The transfer continues without subscribers, for the one that has left, and whose closure can't be asked.
             decision.actions += state.machine.stop(.abandon, at: now)
         }
         guard !state.acceptance.permitsBody, state.machine.awaitAcceptance(of: head, exchange: id) else { return false }
@@ -31,10 +32,12 @@ extension ActiveTransfer {
     func proposeAccepted(
         to id: SubscriberID, _ request: DownloadRequest, _ state: inout State, _ decision: inout Decision
     ) {
-        guard let candidate = state.acceptance.isPending ? state.acceptance.candidate : state.machine.acceptedCandidate,
+        // A response that was accepted, and whose body is still held back, isn't the one of the bytes yet.
+        let isCurrent = state.acceptance.isPending || state.acceptance.holdsBody
+        guard let candidate = isCurrent ? state.acceptance.candidate : state.machine.acceptedCandidate,
             request.hasResponseConditions || candidate.mediaType?.isHTML == true
         else { return }
-        if !state.acceptance.isPending { _ = state.acceptance.begin(candidate, continues: true) }
+        if !isCurrent { _ = state.acceptance.begin(candidate, continues: true) }
         ask(id, request, about: candidate, &state, &decision)
     }
 
@@ -132,6 +135,7 @@ extension SubscriberSet {
     /// Returns whether a subscriber may refuse a response with this head, so that the response has to be examined.
     fileprivate func mayRefuse(_ head: ResponseHead) -> Bool {
         active.contains { $0.subscriber.request.hasResponseConditions }
+            || isEmpty && lastDetached?.request.hasResponseConditions == true
             || MediaType(head.headers.first("Content-Type"))?.isHTML == true
     }
 }

@@ -108,7 +108,10 @@ extension ActiveTransfer {
         let policy = policy ?? environment.abandonment
         let isLast = state.subscribers.activeCount == 1
         let keepingBytes = keepingBytes && !(isLast && policy == .discard)
-        let continuesAlone = isLast && keepingBytes && policy == .finish && state.machine.intent == .run
+        // A question about the metadata of a resource has no result without its subscriber.
+        let continuesAlone =
+            isLast && keepingBytes && policy == .finish && state.machine.intent == .run
+            && state.subscribers[id]?.request.purpose == .download
         guard end(id, outcome, keepingBytes: keepingBytes, keepingPath: continuesAlone, &state, &decision) else {
             return
         }
@@ -149,7 +152,7 @@ extension ActiveTransfer {
                 environment.destinations.release(path, for: keyDigest, wasClosing: false)
             }
         }
-        decision.effects += state.subscribers.end(id, outcome)
+        decision.effects += state.subscribers.end(id, outcome, at: state.machine.progress)
         stopAsking(id, &state, &decision)
         return true
     }
@@ -200,6 +203,8 @@ extension ActiveTransfer {
         let now = environment.time.now
         update { state, decision in
             guard state.subscribers.setPaused(true, id, at: now) else { return }
+            // A paused subscriber doesn't permit a network to the others.
+            if !state.subscribers.arePaused { policiesChanged(&state, &decision) }
             if let timer = state.subscribers.update(id, { $0.takeDeadlineTimer() }) ?? nil {
                 decision.effects.append(DeferredEffect { timer.cancel() })
             }
@@ -217,6 +222,8 @@ extension ActiveTransfer {
         let now = environment.time.now
         update { state, decision in
             guard state.subscribers.setPaused(false, id, at: now) else { return }
+            policiesChanged(&state, &decision)
+            endUnlessWaiting(&state, &decision)
             if state.subscribers[id]?.deadline != nil {
                 decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }

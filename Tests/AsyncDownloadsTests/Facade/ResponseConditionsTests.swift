@@ -8,15 +8,15 @@ import Testing
 /// Tests of the conditions under which a request accepts a response (rule 66).
 @Suite(.endsWhenHung)
 struct ResponseConditionsTests {
-    private static let content = Content(seed: 91, length: 300_000)
+    static let content = Content(seed: 91, length: 300_000)
     private static let page: Step = [
         .status(200, headers: ["Content-Type": "text/html", "ETag": "\"page\""], body: "<html>log in</html>")
     ]
 
-    private struct Refused: Error, Equatable { let number: Int }
+    struct Refused: Error, Equatable { let number: Int }
 
     /// A closure that counts its calls, and can hold them back.
-    private final class Validation: Sendable {
+    final class Validation: Sendable {
         private let heads = Mutex([ResponseHead]())
         private let gate: Gate?
         private let error: Refused?
@@ -37,7 +37,7 @@ struct ResponseConditionsTests {
         func called() async { while count == 0 { await Task.yield() } }
     }
 
-    private func serve(
+    func serve(
         _ environment: TestEnvironment, at path: String = "/a", type: String? = "application/zip", script: [Step] = []
     ) {
         var resource = Resource(Self.content, entityTag: "\"v1\"", script: script)
@@ -168,73 +168,6 @@ struct ResponseConditionsTests {
             #expect(log.resumptions == [100_000])
             #expect(try environment.holds(Self.content))
             await next.shutdown()
-        }
-    }
-
-    @Test(arguments: Engine.allCases)
-    func `rule 66: a refusal ends one subscriber, and the others continue`(_ engine: Engine) async throws {
-        try await TestEnvironment.with(engine) { environment async throws in
-            serve(environment, script: [[.holdHead]])
-            var requests = ["a", "b", "c", "d"].map { environment.request("/a", to: $0) }
-            requests[1].validateResponse = Validation(throwing: Refused(number: 1)).validate
-            requests[2].acceptedMediaTypes = ["image/*"]
-            requests[3].validateResponse = Validation().validate
-            let downloads = requests.map { environment.downloader.start($0) }
-            _ = await environment.server.requests(at: "/a", reaching: 1)
-            environment.server.release("/a")
-            var codes: [DownloadError.Code?] = []
-            for download in downloads { codes.append(await EventLog(of: download).error?.code) }
-            #expect(codes == [nil, .responseRefused, .unacceptableMediaType, nil])
-            while try environment.leftovers != ["a", "d"] { await Task.yield() }
-            #expect(environment.server.requests(at: "/a").count == 1)
-        }
-    }
-
-    @Test func `rule 66: a later subscriber is asked about the response that was accepted`() async throws {
-        try await TestEnvironment.with { environment async throws in
-            serve(environment, script: [[.stall(after: 100_000)]])
-            let first = environment.downloader.start(environment.request("/a", to: "first"))
-            try await first.progress(reaching: 100_000)
-            let (refusing, accepting) = (Validation(throwing: Refused(number: 1)), Validation())
-            var request = environment.request("/a", to: "second")
-            request.validateResponse = refusing.validate
-            let second = environment.downloader.start(request)
-            #expect(await EventLog(of: second).error?.code == .responseRefused)
-            request = environment.request("/a", to: "third")
-            request.validateResponse = accepting.validate
-            let third = environment.downloader.start(request)
-            request = environment.request("/a", to: "fourth.zip")
-            request.expectedByteCount = 5
-            #expect(await environment.result(of: request).failure?.code == .unexpectedByteCount)
-            environment.server.release("/a")
-            _ = try await (first.file, third.file)
-            #expect(refusing.statusCodes == [200] && accepting.statusCodes == [200])
-            #expect(third.isCoalesced)
-            #expect(try environment.leftovers == ["first", "third"])
-        }
-    }
-
-    @Test(arguments: [true, false])
-    func `rule 66: a later subscriber gets no file before its closure has returned`(_ accepts: Bool) async throws {
-        try await TestEnvironment.with { environment async throws in
-            serve(environment, script: [[.stall(after: 100_000)]])
-            let first = environment.downloader.start(environment.request("/a", to: "first"))
-            try await first.progress(reaching: 100_000)
-            let gate = Gate()
-            let validation = Validation(throwing: accepts ? nil : Refused(number: 1), behind: gate)
-            var request = environment.request("/a", to: "second")
-            request.validateResponse = validation.validate
-            let second = environment.downloader.start(request)
-            await validation.called()
-            environment.server.release("/a")
-            while try !environment.leftovers.contains("first") { await Task.yield() }
-            #expect(try !environment.leftovers.contains("second"))
-            // The first subscriber leaves, so that no other subscriber is left for which the file would be placed.
-            gate.open()
-            let log = await EventLog(of: second)
-            #expect(log.error?.code == (accepts ? nil : .responseRefused))
-            _ = try await first.file
-            #expect(try environment.leftovers == (accepts ? ["first", "second"] : ["first"]))
         }
     }
 

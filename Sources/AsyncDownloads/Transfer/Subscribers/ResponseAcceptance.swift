@@ -76,10 +76,17 @@ struct ResponseAcceptance: Sendable {
     }
 
     /// Forgets a subscriber that is detached, and returns the task of its closure, to be canceled.
+    ///
+    /// A subscriber that leaves while its closure is called has not accepted the response, so it gets no file.
     mutating func remove(_ id: SubscriberID) -> Task<Void, Never>? {
         accepted.remove(id)
-        return validations.removeValue(forKey: id)?.task
+        guard let validation = validations.removeValue(forKey: id) else { return nil }
+        refused.insert(id)
+        return validation.task
     }
+
+    /// Whether the body of an exchange is held back.
+    var holdsBody: Bool { heldExchange != nil }
 
     /// Records that the body of an exchange is held back until it may flow.
     mutating func hold(_ exchange: ExchangeID) {
