@@ -46,6 +46,28 @@ extension BackgroundCoreTests {
         #expect(core.journal.isEmpty)
     }
 
+    @Test func `an outcome is needed until each download that it serves has received it, or was canceled`() {
+        var core = core([.running])
+        let path = ContainerPath(base: .home, relative: "files/1")
+        let ids = (0..<3).map { _ in DownloadID() }
+        for id in ids {
+            _ = core.add(
+                BackgroundResource(url: "https://example.org/1"), to: path, choosesName: false, checksum: nil,
+                maximumByteCount: nil, isPaused: false, subscriber: .init(id: id, userInfo: [:]))
+        }
+        let servesOthers = core.removeRecipient(ids[1], of: 1, in: 1)
+        #expect(servesOthers)
+        #expect(core.journal[1]?.deliveries.first?.subscribers.map(\.id) == [ids[0], ids[2]])
+        let name = core.journal.name(1)
+        _ = core.handle(.finished(name, .sample(name)))
+        _ = core.placed([(1, .placed(path, BackgroundBodyInfo(byteCount: 10, finalURL: "x")))], of: 1)
+        _ = core.acknowledge(1, of: 1, by: ids[2])
+        #expect(core.journal[1]?.deliveries.first?.acknowledgedAt == nil)
+        #expect(core.journal[1]?.deliveries.first?.subscribers.map(\.id) == [ids[0]])
+        _ = core.acknowledge(1, of: 1, by: ids[0])
+        #expect(core.journal.isEmpty)
+    }
+
     @Test func `a file that was removed meanwhile is fetched again`() {
         var core = core([.running])
         let name = core.journal.name(1)

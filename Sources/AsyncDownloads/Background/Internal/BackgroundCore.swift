@@ -100,8 +100,6 @@ package struct BackgroundCore: Sendable {
                     number = wanted.id
                 }
                 if let subscriber, let index = record.deliveries.firstIndex(where: { $0.id == number }) {
-                    // Those that have received the outcome of an earlier delivery are not served again.
-                    if record.deliveries[index].outcome != nil { record.deliveries[index].subscribers = [] }
                     record.deliveries[index].add(subscriber)
                 }
                 if wasIdle, !record.openDeliveries.isEmpty {
@@ -169,11 +167,26 @@ package struct BackgroundCore: Sendable {
         return abandonIfUnneeded(id, keepingBytes: keepingBytes)
     }
 
+    /// Records that one of the downloads that a delivery serves was canceled, or has received its outcome.
+    ///
+    /// - Returns: Whether the delivery is known to serve others.
+    @discardableResult
+    mutating func removeRecipient(_ download: DownloadID?, of delivery: Int, in id: Int) -> Bool {
+        journal.update(id) { record in
+            guard let index = record.deliveries.firstIndex(where: { $0.id == delivery }) else { return false }
+            record.deliveries[index].subscribers.removeAll { $0.id == download }
+            return !record.deliveries[index].subscribers.isEmpty
+        } ?? false
+    }
+
     /// Records that the app has received the outcome of a delivery.
+    ///
+    /// The delivery is needed until all downloads that it serves have received the outcome.
     ///
     /// A placed file is remembered for some time, so that the same request finds it: the process may end before the app
     /// has recorded what it has received.
-    package mutating func acknowledge(_ delivery: Int, of id: Int) -> [Action] {
+    package mutating func acknowledge(_ delivery: Int, of id: Int, by download: DownloadID? = nil) -> [Action] {
+        if removeRecipient(download, of: delivery, in: id) { return [] }
         let now = date.secondsSinceEpoch
         journal.update(id) { record in
             guard let index = record.deliveries.firstIndex(where: { $0.id == delivery }) else { return }

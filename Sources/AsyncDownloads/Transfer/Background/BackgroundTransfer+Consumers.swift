@@ -26,7 +26,9 @@ extension BackgroundTransfer: SubscribedTransfer {
             }
             return true
         }
-        if isChanged { session.demandChanged(self) }
+        guard isChanged else { return }
+        session.demandChanged(self)
+        session.networkAccessChanged(self)
     }
 
     func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) {
@@ -42,7 +44,7 @@ extension BackgroundTransfer: SubscribedTransfer {
         var error = error
         error.url = subscriber.request.url
         error.retainedByteCount = keepingBytes ? state.progress.receivedByteCount : 0
-        effects += state.subscribers.end(id, .failure(error))
+        effects += state.subscribers.end(id, .failure(error), at: state.progress)
         effects.append(DeferredEffect { [self] in session.left(self, id, keepingBytes: keepingBytes) })
     }
 
@@ -92,8 +94,8 @@ extension BackgroundTransfer: SubscribedTransfer {
     }
 
     func acknowledge(_ id: SubscriberID) {
-        guard let (record, delivery) = update({ state, _ in state.takeUnacknowledged(id) }) else { return }
-        session.submit { worker in worker.withCore { $0.acknowledge(delivery, of: record) } }
+        guard let (record, delivery, download) = update({ state, _ in state.takeUnacknowledged(id) }) else { return }
+        session.submit { worker in worker.withCore { $0.acknowledge(delivery, of: record, by: download) } }
     }
 
     func openStream(_ id: SubscriberID, _ stream: EventStream) -> StreamID {

@@ -29,15 +29,19 @@ final class BackgroundTransfer: Sendable {
             var effects: [DeferredEffect] = []
             for (id, subscriber) in Array(subscribers.active) where deliveries[id] == delivery {
                 unacknowledged.insert(id)
-                effects += subscribers.end(id, outcome.concerning(subscriber.request.url))
+                effects += subscribers.end(id, outcome.concerning(subscriber.request.url), at: progress)
             }
             return effects
         }
 
         /// Returns the record and the delivery of a subscriber whose outcome the app receives now, for the first time.
-        mutating func takeUnacknowledged(_ id: SubscriberID) -> (record: Int, delivery: Int)? {
-            guard unacknowledged.remove(id) != nil, let record, let delivery = deliveries[id] else { return nil }
-            return (record, delivery)
+        mutating func takeUnacknowledged(
+            _ id: SubscriberID
+        ) -> (record: Int, delivery: Int, download: DownloadID)? {
+            guard unacknowledged.remove(id) != nil, let record, let delivery = deliveries[id],
+                let download = subscribers[id]?.downloadID
+            else { return nil }
+            return (record, delivery, download)
         }
 
         /// Returns the error for a consumer of a subscriber whose task was canceled.
@@ -82,7 +86,8 @@ final class BackgroundTransfer: Sendable {
             let isCoalesced = !state.subscribers.isEmpty
             if isSuperseding {
                 for id in state.subscribers.activeIDs {
-                    effects += state.subscribers.end(id, .failure(DownloadError(.superseded, url: request.url)))
+                    effects += state.subscribers.end(
+                        id, .failure(DownloadError(.superseded, url: request.url)), at: state.progress)
                 }
             }
             var policies = ResolvedPolicies()
@@ -129,11 +134,12 @@ final class BackgroundTransfer: Sendable {
     var record: Int? { update { state, _ in state.record } }
 
     /// Returns the delivery and record of a subscriber, and whether another active subscriber has the same delivery.
-    func binding(of id: SubscriberID) -> (record: Int, delivery: Int, isShared: Bool)? {
+    func binding(of id: SubscriberID) -> (record: Int, delivery: Int, download: DownloadID?, isShared: Bool)? {
         update { state, _ in
             guard let record = state.record, let delivery = state.deliveries[id] else { return nil }
+            let download = state.subscribers[id]?.downloadID
             let isShared = state.subscribers.active.contains { $0.id != id && state.deliveries[$0.id] == delivery }
-            return (record, delivery, isShared)
+            return (record, delivery, download, isShared)
         }
     }
 
@@ -165,7 +171,8 @@ final class BackgroundTransfer: Sendable {
     func end(_ id: SubscriberID?, _ error: DownloadError) {
         update { state, effects in
             for (other, subscriber) in state.subscribers.active where id == nil || id == other {
-                effects += state.subscribers.end(other, .failure(error).concerning(subscriber.request.url))
+                effects += state.subscribers.end(
+                    other, .failure(error).concerning(subscriber.request.url), at: state.progress)
             }
         }
     }
@@ -233,7 +240,7 @@ extension BackgroundTransfer.State {
     /// Returns the status of a subscriber.
     func status(of id: SubscriberID) -> SubscriberStatus {
         guard let subscriber = subscribers[id] else { return SubscriberStatus() }
-        if let outcome = subscriber.outcome { return .ended(outcome, progress) }
+        if let outcome = subscriber.outcome { return .ended(outcome, subscriber.lastProgress) }
         var status = SubscriberStatus(
             state: state == .verifying ? .verifying : subscriber.isPaused ? .paused : state, progress: progress)
         switch status.state {

@@ -86,7 +86,14 @@ extension BackgroundWorker {
     func left(
         _ transfer: BackgroundTransfer, _ id: SubscriberID, keepingBytes: Bool, policy: AbandonmentPolicy
     ) -> [BackgroundCore.Action] {
-        guard let opened, let (record, delivery, isShared) = transfer.binding(of: id), !isShared else { return [] }
+        guard let opened, let (record, delivery, download, isShared) = transfer.binding(of: id) else { return [] }
+        guard !isShared else {
+            _ = withCore { core in
+                core.removeRecipient(download, of: delivery, in: record)
+                return []
+            }
+            return networkAccessChanged(transfer)
+        }
         let isLast = transfer.isIdle
         if opened.session.removeIfIdle(transfer) { transfers[record] = nil }
         if isLast, keepingBytes, policy == .finish { return [] }
