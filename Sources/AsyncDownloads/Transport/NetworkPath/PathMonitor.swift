@@ -36,13 +36,20 @@ package final class ManualPathMonitor: PathMonitor {
     /// The present path; setting another one notifies the observers.
     package var path: NetworkPath {
         get { state.withLock(\.path) }
-        set {
-            let observers = state.withLock { state in
-                defer { state.path = newValue }
-                return state.path == newValue ? [] : Array(state.observers.values)
-            }
-            for observer in observers { observer(newValue) }
+        set { update { $0 = newValue } }
+    }
+
+    /// Changes the path, and notifies the observers if it differs.
+    ///
+    /// - Parameter change: Determines the path. It is called under the lock, so that an earlier finding never replaces a later
+    ///   one.
+    func update(_ change: (inout NetworkPath) -> Void) {
+        let (observers, path) = state.withLock { state in
+            let former = state.path
+            change(&state.path)
+            return (former == state.path ? [] : Array(state.observers.values), state.path)
         }
+        for observer in observers { observer(path) }
     }
 
     package func refresh() {}

@@ -42,9 +42,9 @@ final class SystemPathMonitor: PathMonitor {
 
     func refresh() {
         guard watch != nil else { return }
-        var path = NetworkPath()
-        path.isSatisfied = NetworkInterface.all.map { $0.contains(where: \.isUsable) } ?? true
-        present.path = path
+        present.update { path in
+            path.isSatisfied = NetworkInterface.all.map { $0.contains(where: \.isUsable) } ?? true
+        }
     }
 
     func observe(_ body: @escaping @Sendable (NetworkPath) -> Void) -> any ScheduledAction { present.observe(body) }
