@@ -49,7 +49,8 @@ public enum DownloadEvent: Sendable {
     /// delivered as soon as there is room, or before the last event. The last event and the error that ends a stream are
     /// never omitted.
     ///
-    /// - Parameter count: The number of events that were omitted since the last report, not counting progress.
+    /// - Parameter count: The number of events that were omitted since the last report, not counting progress. Up to two
+    ///   events that the last report and the last event displace aren't counted.
     case omitted(count: Int)
 
     /// Every byte has been received; the digest is being verified, and the file is being placed at its destination.

@@ -99,9 +99,7 @@ extension EventStream.State {
         if !items.isEmpty {
             if omittedCount > 0, unreadCount < EventStream.capacity || isEnding {
                 defer { (omittedCount, isComplete) = (0, isEnding) }
-                // At the end, the report and the last event take the places of others if the buffer is full.
-                let displacedCount = unreadCount < EventStream.capacity ? 0 : items.count
-                return .event(.omitted(count: omittedCount + displacedCount))
+                return .event(.omitted(count: omittedCount))
             }
             return items.removeFirst()
         }
