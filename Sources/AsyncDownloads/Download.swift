@@ -236,7 +236,7 @@ public final class Download: Sendable {
     public var networkAccess: NetworkAccess {
         get {
             subscription.flatMap { $0.transfer.policies(of: $0.subscriber) }?.networkAccess
-                ?? request.networkAccess ?? NetworkAccess()
+                ?? request.networkAccess ?? downloader.configuration.networkAccess
         }
         set { updatePolicies { $0.networkAccess = newValue } }
     }

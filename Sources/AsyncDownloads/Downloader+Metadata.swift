@@ -33,6 +33,8 @@ extension Downloader {
         var question = request
         question.destination = .memory
         question.purpose = purpose
+        // Each question ends by itself.
+        question.duplicatePolicy = .coalesce
         // Neither downloads of the resource nor their bytes are shared.
         question.identity = "metadata \(purpose) \(request.identity ?? request.url.absoluteString)"
         (question.checksum, question.expectedByteCount, question.maximumByteCount) = (nil, nil, .max)

@@ -7,10 +7,16 @@ extension Downloader {
         _ request: DownloadRequest, id: Download.ID = Download.ID(), isRunning: Bool = true,
         continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
-        if let background, configurationError == nil {
-            return Download(id, request, background.start(request, id, isRunning: isRunning), of: self)
+        guard background == nil else {
+            return Download(id, request, start(request, id, isRunning: isRunning), of: self)
         }
         return startInProcess(request, id: id, isRunning: isRunning, continuing: unfinished)
+    }
+
+    /// Attaches a request to a transfer of the background session or, without one, of this process.
+    private func start(_ request: DownloadRequest, _ id: Download.ID, isRunning: Bool = true) -> Download.Start {
+        guard let background, configurationError == nil else { return begin(request, id, isRunning: isRunning) }
+        return background.start(request, id, isRunning: isRunning)
     }
 
     /// Starts a download in this process, also if there is a background session.
@@ -27,8 +33,8 @@ extension Downloader {
     func restart(_ download: Download) -> Download.Start {
         var request = download.request
         (request.priority, request.networkAccess) = (download.priority, download.networkAccess)
-        if let background, configurationError == nil { return background.start(request, download.id, isRunning: true) }
-        return begin(request, download.id)
+        if download.subscription != nil { request.bandwidthLimit = download.bandwidthLimit }
+        return start(request, download.id)
     }
 
     /// Returns the request with the limit of a download into memory.

@@ -75,11 +75,13 @@ extension ActiveTransfer.State {
     ///
     /// - Parameter reason: The reason why the transfer waits for its permit; nil if it is its turn.
     func status(of id: SubscriberID, waiting reason: WaitingReason?) -> SubscriberStatus {
-        if let outcome = subscribers[id]?.outcome { return .ended(outcome, machine.progress) }
+        if let subscriber = subscribers[id], let outcome = subscriber.outcome {
+            return .ended(outcome, subscriber.lastProgress)
+        }
         var status = SubscriberStatus(state: state(of: id), progress: machine.progress)
         switch status.state {
         case .waiting:
-            status.waitingReason = machine.isWaitingForConnectivity ? .connectivity : reason ?? .turn
+            status.waitingReason = machine.awaitedNetwork?.waitingReason ?? reason ?? .turn
             status.nextAttempt = status.waitingReason?.end
         case .retrying:
             (status.error, status.nextAttempt) = (failedAttempt?.error, failedAttempt?.nextAttempt)

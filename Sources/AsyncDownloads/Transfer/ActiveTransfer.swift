@@ -164,7 +164,7 @@ final class ActiveTransfer: Sendable {
     func end(_ ending: TransferEnding) {
         environment.registry.free(number, of: keyDigest)
         releasePaths()
-        update { state, decision in decision.effects += state.subscribers.end(ending) }
+        update { state, decision in decision.effects += state.subscribers.end(ending, at: state.machine.progress) }
         environment.transferFinished(number)
     }
 }

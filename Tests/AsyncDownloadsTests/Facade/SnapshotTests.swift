@@ -110,6 +110,20 @@ struct SnapshotTests {
         }
     }
 
+    @Test func `the progress of a download that has ended doesn't change`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            Self.stall(environment)
+            let first = environment.downloader.start(environment.request("/one", to: "a.bin"))
+            let second = environment.downloader.start(environment.request("/one", to: "b.bin"))
+            try await first.progress(reaching: 100_000)
+            second.cancel()
+            environment.server.release("/one")
+            _ = try await first.file
+            #expect(second.snapshot.progress.receivedByteCount == 100_000)
+            #expect(first.snapshot.progress.receivedByteCount == Self.content.length)
+        }
+    }
+
     @Test func `a handle starts its download again after a failure and after a cancellation`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(

@@ -33,6 +33,7 @@ struct NetworkAccessTests {
             let listening = Task { await EventLog(events) }
             await fixture.waitUntilIdle()
             #expect(download.state == .waiting && fixture.transport.exchanges.isEmpty)
+            #expect(download.snapshot.waitingReason == .networkNotPermitted)
             fixture.network.path = NetworkPath()
             await fixture.waitUntilIdle()
             try #require(fixture.transport.open.first).answer(Self.object)
@@ -40,6 +41,7 @@ struct NetworkAccessTests {
             fixture.network.path = .without
             await fixture.endCancelled()
             #expect(download.state == .waiting && fixture.transport.open.isEmpty)
+            #expect(download.snapshot.waitingReason == .connectivity)
             #expect(try fixture.keptCounts() == [40_000])
             fixture.time.advance(by: .seconds(3600))
             await fixture.waitUntilIdle()
@@ -87,6 +89,22 @@ struct NetworkAccessTests {
             urgent.cancel()
             await fixture.endCancelled()
             #expect(prefetch.state == .waiting && fixture.transport.open.isEmpty)
+        }
+    }
+
+    @Test func `a paused download doesn't permit its networks to others`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            fixture.network.path = cellular()
+            let prefetch = fixture.downloader.start(try wiFiOnly(fixture))
+            let urgent = fixture.downloader.start(try fixture.request(to: "urgent.bin"))
+            await fixture.waitUntilIdle()
+            #expect(urgent.isCoalesced && fixture.transport.open.count == 1)
+            urgent.pause()
+            await fixture.endCancelled()
+            #expect(prefetch.state == .waiting && fixture.transport.open.isEmpty)
+            urgent.resume()
+            await fixture.waitUntilIdle()
+            #expect(prefetch.state == .downloading && fixture.transport.open.count == 1)
         }
     }
 

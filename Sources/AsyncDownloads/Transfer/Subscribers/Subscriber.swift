@@ -13,6 +13,8 @@ struct Subscriber: Sendable {
     /// Whether the subscriber joined a transfer that had others.
     var isCoalesced = false
     private(set) var outcome: Outcome?
+    /// The progress when the outcome was set.
+    private(set) var lastProgress = DownloadProgress()
     /// The events since the subscriber was attached; nil after the first stream has taken them.
     private(set) var history: EventHistory? = EventHistory()
     /// The open streams.
@@ -65,8 +67,8 @@ struct Subscriber: Sendable {
     }
 
     /// Sets the outcome, and delivers it to everything that reads or awaits.
-    mutating func end(_ outcome: Outcome) -> [DeferredEffect] {
-        self.outcome = outcome
+    mutating func end(_ outcome: Outcome, at progress: DownloadProgress) -> [DeferredEffect] {
+        (self.outcome, lastProgress) = (outcome, progress)
         var effects: [DeferredEffect] = []
         switch outcome {
         case .success(let file):

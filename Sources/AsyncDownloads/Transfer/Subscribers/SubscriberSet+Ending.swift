@@ -2,7 +2,9 @@ internal import Foundation
 
 extension SubscriberSet {
     /// Ends every subscriber without an outcome.
-    mutating func end(_ ending: TransferEnding) -> [DeferredEffect] {
+    mutating func end(
+        _ ending: TransferEnding, at progress: DownloadProgress = DownloadProgress()
+    ) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
         for (id, subscriber) in Array(active) {
             let outcome: Outcome
@@ -14,7 +16,7 @@ extension SubscriberSet {
             case .abandoned, .discarded:
                 outcome = .failure(DownloadError(.cancelled))
             }
-            effects += end(id, outcome.concerning(subscriber.request.url))
+            effects += end(id, outcome.concerning(subscriber.request.url), at: progress)
         }
         return effects
     }

@@ -70,6 +70,13 @@ struct SubscriberSet: Sendable {
         var all = policies.combined
         // A subscriber that has left may have wanted a file.
         all?.wantsFile = wantsFile
+        if pausedCount > 0, pausedCount < activeCount {
+            // The transfer runs for the others only, so it uses no network that only a paused subscriber permits.
+            let running = active.lazy.filter { !$0.subscriber.isPaused }.map(\.subscriber.policies.networkAccess)
+            if let first = running.first(where: { _ in true }) {
+                all?.networkAccess = running.reduce(first) { $0.combined(with: $1) }
+            }
+        }
         return all
     }
 
@@ -193,14 +200,18 @@ struct SubscriberSet: Sendable {
     }
 
     /// Sets the outcome of one subscriber, which is final.
-    mutating func end(_ id: SubscriberID, _ outcome: Outcome) -> [DeferredEffect] {
+    ///
+    /// - Parameter progress: The progress of the transfer, which is the last one of the subscriber.
+    mutating func end(
+        _ id: SubscriberID, _ outcome: Outcome, at progress: DownloadProgress = DownloadProgress()
+    ) -> [DeferredEffect] {
         guard var subscriber = running.remove(id) else { return [] }
         if subscriber.isPaused { pausedCount -= 1 }
         policies.remove(subscriber.policies)
         lastDetached = (id, subscriber.request)
         if activeCount > 0, !outcome.isShutdown { recorded.removeAll { $0.id == subscriber.downloadID } }
         // The outcome is the last change, and the observers are notified of it after the consumers.
-        let effects = subscriber.end(outcome) + subscriber.notifications
+        let effects = subscriber.end(outcome, at: progress) + subscriber.notifications
         if !subscriber.isForgettable { ended[id] = subscriber }
         return effects
     }
