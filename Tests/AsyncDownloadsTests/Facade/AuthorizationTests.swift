@@ -168,6 +168,24 @@ struct AuthorizationTests {
         }
     }
 
+    @Test func `a download that joins refuses the redirect that the first one has followed`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(content, script: [[.redirect(location: "/b")]]), at: "/a")
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/b")
+            let first = environment.downloader.start(environment.request("/a"))
+            try await first.progress(reaching: 50_000)
+            var request = environment.request("/a", to: "other.bin")
+            request.shouldFollowRedirect = { _ in false }
+            let second = environment.downloader.start(request)
+            #expect(await EventLog(of: second).error?.code == .redirectRefused)
+            environment.server.release("/b")
+            _ = try await first.file
+            #expect(second.isCoalesced && environment.server.requests(at: "/b").count == 1)
+            #expect(try environment.leftovers == ["file.bin"])
+        }
+    }
+
     @Test func `requests with closures are equal to their copies only`() {
         var request = DownloadRequest(from: .sample("https://a.example/"), to: .memory)
         request.authorize = { _ in [:] }

@@ -18,6 +18,7 @@ struct RecordedIdentityTests {
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)], []]), at: "/one")
             var requests = ["a.bin", "b.bin", "c.bin"].map { environment.request("/one", to: $0) }
             for index in requests.indices { requests[index].userInfo = ["name": "\(index)"] }
+            requests[2].checksum = Self.content.sha256
             let downloads = requests.map { environment.downloader.start($0) }
             try await downloads[0].progress(reaching: 100_000)
             downloads[1].cancel()
@@ -27,6 +28,7 @@ struct RecordedIdentityTests {
             let restored = try await next.restore(in: environment.directory)
             #expect(restored.map(\.id) == [downloads[0].id, downloads[2].id])
             #expect(restored.map(\.request.userInfo) == [["name": "0"], ["name": "2"]])
+            #expect(restored.map(\.request.checksum) == [nil, Self.content.sha256])
             #expect(
                 restored.map(\.request.destination) == [requests[0].destination, requests[2].destination])
             #expect(restored.allSatisfy { $0.state == .paused })

@@ -33,7 +33,8 @@ struct ResponseHeadTests {
     @Test(
         arguments: [
             ("/b?s3cret", "/b"), ("https://b.example/c?s3cret#s3cret", "https://b.example/c"), ("b#s3cret", "b"),
-            ("https://s3cret@b.example/c", nil), ("https://b.example:8443/c", "https://b.example:8443/c"),
+            ("/b?\u{301}s3cret", "/b"), ("https://s3cret@b.example/c", nil),
+            ("https://b.example:8443/c", "https://b.example:8443/c"),
         ] as [(String, String?)])
     func `boundary 15: a head that is passed on has neither cookies nor queries`(_ location: String, _ kept: String?) {
         let headers: HeaderFields = [

@@ -33,6 +33,12 @@ internal import Testing
         #expect(try Netrc("machine c.example login a password b").login(for: url) == nil)
     }
 
+    @Test func `a number sign begins a comment, but not within a password`() throws {
+        let netrc = try Netrc("machine a.example login one password #two#three # comment\nmachine b.example")
+        let login = netrc.login(for: try #require(URL(string: "http://a.example/")))
+        #expect(login?.basicCredentials == "Basic " + Data("one:#two#three".utf8).base64EncodedString())
+    }
+
     @Test(arguments: ["machine", "login a", "machine a login", "machine a s3cret b", "machine a login b machine"])
     func `an invalid file of logins is an error without its secrets`(text: String) {
         let error = #expect(throws: Misuse.self) { try Netrc(text) }

@@ -78,7 +78,8 @@ struct TwoProcessesTests {
                 let second = try CommandRun(arguments(server), in: folder)
                 // A third run that must not wait fails, which shows that the second one waits.
                 let refused = try await CommandRun(arguments(server, "--in-use", "fail"), in: folder).end()
-                #expect(refused.status == 1)
+                // The file may be free later.
+                #expect(refused.status == 75)
                 let failed = try refused.failure()
                 #expect(failed.code == "partialInUse")
                 #expect(server.requests(at: "object").count == 1)

@@ -122,6 +122,21 @@ internal import Testing
         }
     }
 
+    @Test func `a long line is found while gzip data is decoded`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        // The last block with the fixed code: the letter "a", and copies of 258 bytes at the distance 1 (RFC 1951, 3.2.6).
+        var bits: [UInt8] = [1, 1, 0] + [1, 0, 0, 1, 0, 0, 0, 1]
+        for _ in 0..<10_000 { bits += [1, 1, 0, 0, 0, 1, 0, 1] + [0, 0, 0, 0, 0] }
+        let bytes = stride(from: 0, to: bits.count, by: 8).map { start in
+            bits[start..<min(start + 8, bits.count)].enumerated().reduce(UInt8(0)) { $0 | $1.element << $1.offset }
+        }
+        try Data(Self.compressed.prefix(10) + bytes).write(to: file)
+        let reader = ManifestReader(file.path, ManifestParser())
+        let error = await #expect(throws: ManifestFailure.self) { try await reader.next() }
+        #expect(error?.description.contains("longer than 1 MiB") == true)
+    }
+
     @Test func `a line without an end is an error, and not unlimited memory`() throws {
         var splitter = LineSplitter()
         for _ in 0..<15 { try splitter.append([UInt8](repeating: 0x61, count: 1 << 16)) }

@@ -30,6 +30,14 @@ internal import Testing
         #expect(try hosts(["c": Self.missing]) == ["a1", "b1", "c5", "a5", "b5"])
     }
 
+    @Test(arguments: [
+        DownloadError.Code.unexpectedHTML, .unexpectedByteCount, .unacceptableMediaType, .responseRefused,
+        .redirectRefused, .checksumMismatch,
+    ])
+    func `a server that sends another object is not asked again`(code: DownloadError.Code) throws {
+        #expect(try hosts(["a": DownloadError(code)]) == ["a1", "b1", "c5", "b5"])
+    }
+
     @Test func `an error of this machine isn't one of a server`() throws {
         #expect(try hosts(["a": DownloadError(.diskFull)]) == ["a1"])
         #expect(try hosts(["b": DownloadError(.permissionDenied)]) == ["a1", "b1"])
