@@ -59,10 +59,9 @@ extension Batch {
             throw ValidationError("-i and --checksums cannot both read standard input")
         }
         let manifests = [input, checksums].compactMap { $0 }
-        for result in [report, failureManifest].compactMap({ $0 })
-        where manifests.contains(where: { Self.isSameFile($0, result) }) {
-            throw ValidationError(
-                "\(result) is read as a manifest, so it cannot be written at the end; name another file")
+        for (option, result) in [("--report", report), ("--failed", failureManifest)] {
+            guard let result, manifests.contains(where: { Self.isSameFile($0, result) }) else { continue }
+            throw ValidationError("the file of \(option) is read as a manifest, so it cannot be written at the end")
         }
         if cleaned != nil {
             guard !namesDownloads, Set(givenOptions).isSubset(of: ["--json", "-q", "--no-progress"]) else {

@@ -69,7 +69,7 @@ extension ContractCase {
                     ],
                 ]
             },
-        .misuse("a manifest that would be replaced", "-i list --failed ./list", "list is read as a manifest").with {
+        .misuse("a manifest that would be replaced", "-i list --failed ./list", "--failed is read as a manifest").with {
             $0.files["list"] = "SERVER/one\n"
         },
         ContractCase("a size in a manifest", "-i list --failed f.txt --retries 0").with {
