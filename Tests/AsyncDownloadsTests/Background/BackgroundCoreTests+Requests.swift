@@ -50,6 +50,8 @@ extension BackgroundCoreTests {
         var core = core([.running])
         let path = ContainerPath(base: .home, relative: "files/1")
         let ids = (0..<3).map { _ in DownloadID() }
+        // No handle of an earlier process was restored, so its download has no reader.
+        core.journal.update(1) { $0.deliveries[0].add(.init(id: DownloadID(), userInfo: [:])) }
         for id in ids {
             _ = core.add(
                 BackgroundResource(url: "https://example.org/1"), to: path, choosesName: false, checksum: nil,

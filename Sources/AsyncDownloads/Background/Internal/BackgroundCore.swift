@@ -48,6 +48,8 @@ package struct BackgroundCore: Sendable {
     var requested: Set<Int> = []
     /// The records that a caller in this process wants to run, so that only a caller pauses them.
     var asked: Set<Int> = []
+    /// The downloads with a handle in this process, which the app may still read.
+    var callers: Set<DownloadID> = []
     /// The records with a handle that can supply a fresh URL, which the owner sets.
     package var refreshable: Set<Int> = []
     /// The records that wait for a fresh URL.
@@ -80,6 +82,7 @@ package struct BackgroundCore: Sendable {
         } else {
             (id, isNew) = (journal.add(resource), true)
         }
+        if let subscriber { callers.insert(subscriber.id) }
         let (delivery, isIdle) =
             journal.update(id) { record -> (Int, Bool) in
                 let wanted = BackgroundDelivery(
@@ -100,6 +103,8 @@ package struct BackgroundCore: Sendable {
                     number = wanted.id
                 }
                 if let subscriber, let index = record.deliveries.firstIndex(where: { $0.id == number }) {
+                    // Those of an earlier process whose handles were not restored have no reader.
+                    record.deliveries[index].subscribers.removeAll { !callers.contains($0.id) }
                     record.deliveries[index].add(subscriber)
                 }
                 if wasIdle, !record.openDeliveries.isEmpty {
@@ -163,25 +168,28 @@ package struct BackgroundCore: Sendable {
     ///
     /// - Parameter keepingBytes: Whether the bytes are kept for a later request if no other delivery needs them.
     package mutating func cancel(_ delivery: Int, of id: Int, keepingBytes: Bool) -> [Action] {
+        callers.subtract(journal[id]?.deliveries.first { $0.id == delivery }?.subscribers.map(\.id) ?? [])
         journal.update(id) { $0.deliveries.removeAll { $0.id == delivery } }
         return abandonIfUnneeded(id, keepingBytes: keepingBytes)
     }
 
     /// Records that one of the downloads that a delivery serves was canceled, or has received its outcome.
     ///
-    /// - Returns: Whether the delivery is known to serve others.
+    /// - Returns: Whether the delivery serves others that have handles in this process.
     @discardableResult
     mutating func removeRecipient(_ download: DownloadID?, of delivery: Int, in id: Int) -> Bool {
-        journal.update(id) { record in
+        if let download { callers.remove(download) }
+        return journal.update(id) { record in
             guard let index = record.deliveries.firstIndex(where: { $0.id == delivery }) else { return false }
             record.deliveries[index].subscribers.removeAll { $0.id == download }
-            return !record.deliveries[index].subscribers.isEmpty
+            return record.deliveries[index].subscribers.contains { callers.contains($0.id) }
         } ?? false
     }
 
     /// Records that the app has received the outcome of a delivery.
     ///
-    /// The delivery is needed until all downloads that it serves have received the outcome.
+    /// The delivery is needed until all downloads that it serves, and that have handles in this process, have received the
+    /// outcome.
     ///
     /// A placed file is remembered for some time, so that the same request finds it: the process may end before the app
     /// has recorded what it has received.
@@ -237,7 +245,7 @@ package struct BackgroundCore: Sendable {
 
     /// Forgets what callers of this process want, because they have ended.
     mutating func forgetCallers() {
-        (asked, refreshable) = ([], [])
+        (asked, callers, refreshable) = ([], [], [])
     }
 
     mutating func forget(_ id: Int) {

@@ -192,6 +192,7 @@ extension BackgroundWorker {
             preconditionFailure("a request that is coalesced was refused")
         }
         bind(joined.transfer, joined.subscriber, record: record.id, delivery: delivery.id)
+        self.opened?.core.callers.insert(subscriber.id)
         joined.transfer.show(record, progress: opened.core.progress[record.id])
         return RestoredItem(
             id: subscriber.id, request: request, transfer: joined.transfer, subscriber: joined.subscriber,
