@@ -241,7 +241,8 @@ extension BackgroundClient {
             BackgroundSession.ClientSettings(
                 options: choice.options, abandonment: configuration.abandonmentPolicy,
                 duplicates: configuration.duplicatePolicy, retries: configuration.retryPolicy,
-                networkAccess: configuration.networkAccess, progressInterval: configuration.progressInterval),
+                networkAccess: configuration.networkAccess, progressInterval: configuration.progressInterval,
+                log: configuration.log),
             in: sessions)
     }
 

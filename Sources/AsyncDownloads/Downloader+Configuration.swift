@@ -1,5 +1,9 @@
 public import struct Foundation.URL
 
+#if ServerStack
+public import Logging
+#endif
+
 extension Downloader {
     /// The settings of a downloader, which apply where a request doesn't specify its own.
     public struct Configuration: Sendable {
@@ -221,6 +225,36 @@ extension Downloader {
         /// Default: ``MemoryPressurePolicy/release``, which releases the memory of downloads that aren't running.
         public var memoryPressurePolicy = MemoryPressurePolicy.release
 
+        /// A closure that receives the messages for the program's operator instead of the system's log; `nil` for none.
+        ///
+        /// It is called on any thread, and delays the download until it returns. Messages about the system's memory pressure
+        /// always go to the system's log, because all downloaders share them.
+        ///
+        /// Default: `nil`. Messages then go to the `logger`, if there is one. Otherwise, they go to the unified log on Apple's
+        /// platforms, with the subsystem `io.github.async-downloads` and with hosts and paths as private data, and elsewhere
+        /// to a logger of swift-log with the label `async-downloads`. On Linux without the trait `ServerStack`, nothing is
+        /// logged.
+        public var onLog: (@Sendable (LogMessage) -> Void)?
+
+        #if ServerStack
+        /// The logger that receives the messages for the program's operator, with its own metadata; `nil` for the system's
+        /// log.
+        ///
+        /// A message has the metadata `url`, without user and query, and `error`, where it concerns them. ``onLog`` takes
+        /// precedence. This property requires the trait `ServerStack`.
+        ///
+        /// Default: `nil`.
+        public var logger: Logging.Logger?
+        #endif
+
+        /// A closure that receives the measurements of each request when it has ended; `nil` for none.
+        ///
+        /// It is called once for each request that was sent, on any thread and before the download continues, so it must
+        /// not wait. Downloads in a background session are made by the system, and call it never. See ``ExchangeRecord``.
+        ///
+        /// Default: `nil`.
+        public var onExchange: (@Sendable (ExchangeRecord) -> Void)?
+
         /// The minimum time between two progress events of one download.
         ///
         /// Default: 100 milliseconds.
@@ -231,45 +265,5 @@ extension Downloader {
 
         /// Creates a configuration with the default values.
         public init() {}
-    }
-
-    /// The HTTP engine that performs the exchanges.
-    public struct TransportChoice: Sendable, Hashable {
-        let kind: Kind
-        /// Whether the platform and the build have determined the kind.
-        private(set) var isAutomatic = false
-
-        enum Kind { case urlSession, httpClient, nio }
-
-        /// URLSession on Apple platforms; elsewhere, the engine over SwiftNIO.
-        ///
-        /// That engine requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead, and the
-        /// process writes one warning to standard error.
-        public static let automatic = Self(kind: automaticKind, isAutomatic: true)
-        /// Foundation's URLSession.
-        ///
-        /// On Apple platforms, a task whose bytes can't be written yet is suspended. How much URLSession still reads and
-        /// keeps in memory then has not been measured.
-        ///
-        /// On Linux, up to Swift 6.3, a response with trailers, or one that ends within its head, terminates the
-        /// process; a response that ignores the requested range may use as much memory as it is long; and the first
-        /// exchange of each connection occupies a thread until it ends, even if no data arrives. See
-        /// <doc:URLSessionOnLinux>.
-        public static let urlSession = Self(kind: .urlSession)
-        /// The AsyncHTTPClient library.
-        ///
-        /// It has no bound for connections over all hosts, and no proxies.
-        ///
-        /// Without the trait `ServerStack`, every request fails with ``DownloadError/Code/unsupported``.
-        public static let httpClient = Self(kind: .httpClient)
-        /// The package's own HTTP/1.1 engine over SwiftNIO.
-        ///
-        /// Idle connections are bounded over all hosts: at most 256, and at most an eighth of the number of files that the
-        /// process may open. If no descriptor is available for a connection, idle ones are closed, and the request waits for
-        /// up to 30 seconds. A request is sent again, once, if a kept connection turns out to be closed. A cancellation or a
-        /// shutdown takes effect at once, also while a connection is being established. TLS 1.2 is the oldest version.
-        ///
-        /// Without the trait `ServerStack`, every request fails with ``DownloadError/Code/unsupported``.
-        public static let nio = Self(kind: .nio)
     }
 }

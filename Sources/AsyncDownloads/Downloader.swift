@@ -54,7 +54,7 @@ public final class Downloader: Sendable {
         var store = store
         (store.bodies, store.spillDirectory) = (configuration.partialBodies, spillDirectory.path)
         store.attributes = configuration.fileAttributes
-        let log = Log()
+        let log = configuration.log
         let destinations = DestinationReservations()
         let registry = TransferRegistry(destinations: destinations)
         let scheduler = TransferScheduler(

@@ -59,7 +59,13 @@ extension ActiveTransfer {
             if begun == nil { state.permit.take() }
         }
         guard let begun else { return state.machine.requestHeld(id, at: now) }
-        state.connections.begin(id, ExchangeReceiver(transfer: self, exchange: id, url: request.url, request: begun))
+        let measurement = environment.configuration.onExchange.map { observer in
+            ExchangeMeasurement(state.machine.record(of: id, to: request.url), observer, environment.time)
+        }
+        state.connections.begin(
+            id,
+            ExchangeReceiver(
+                transfer: self, exchange: id, url: request.url, request: begun, measurement: measurement))
         return nil
     }
 

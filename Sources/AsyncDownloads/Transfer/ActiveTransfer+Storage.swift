@@ -207,7 +207,7 @@ extension ActiveTransfer {
             do throws(DownloadError) {
                 try partial.save(received)
             } catch {
-                environment.log.notice("no checkpoint: \(error)")
+                environment.log.notice("no checkpoint", error)
             }
             input { $0.saved() }
         }
@@ -221,7 +221,7 @@ extension ActiveTransfer {
                 do throws(DownloadError) {
                     try partial.save(received)
                 } catch {
-                    environment.log.notice("no checkpoint: \(error)")
+                    environment.log.notice("no checkpoint", error)
                 }
             }
             let files = confirmedFiles()
@@ -285,7 +285,7 @@ extension ActiveTransfer {
             do throws(DownloadError) {
                 try partial.rollBack(to: received, epoch: epoch)
             } catch {
-                environment.log.notice("the checkpoint still claims bytes that were rolled back: \(error)")
+                environment.log.notice("the checkpoint still claims bytes that were rolled back", error)
             }
         }
     }

@@ -162,6 +162,7 @@ final class ActiveTransfer: Sendable {
     /// Subscribers receive their outcomes when the transfer no longer holds any resources, so that a request that
     /// follows finds the key and the destination free.
     func end(_ ending: TransferEnding) {
+        logEntry(ending)(environment.log)
         environment.registry.free(number, of: keyDigest)
         releasePaths()
         update { state, decision in decision.effects += state.subscribers.end(ending, at: state.machine.progress) }

@@ -231,7 +231,7 @@ struct FileDelivery {
         do throws(DownloadError) {
             try partial.save(IntervalSet(0..<length))
         } catch {
-            environment.log.notice("no checkpoint: \(error)")
+            environment.log.notice("no checkpoint", error)
         }
         return partial.close().count
     }

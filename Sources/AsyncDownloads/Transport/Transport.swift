@@ -115,6 +115,9 @@ package protocol ExchangeHandler: AnyObject, Sendable {
     /// Engines that fail without a connection instead of waiting for one never call this function.
     func exchangeWaits(forConnectivity isWaiting: Bool)
 
+    /// Receives the connection on which the exchange takes place, from engines that know it, at any time before the end.
+    func exchangeUses(_ connection: ExchangeConnection)
+
     /// Receives the head of the final response; interim responses (1xx) aren't reported.
     func exchangeReceivedHead(_ head: ResponseHead) -> Readiness
 
@@ -129,6 +132,20 @@ extension ExchangeHandler {
     package var longestPart: Int? { nil }
 
     package func exchangeWaits(forConnectivity isWaiting: Bool) {}
+
+    package func exchangeUses(_ connection: ExchangeConnection) {}
+}
+
+/// What an engine reports about the connection of an exchange.
+package struct ExchangeConnection: Sendable, Hashable {
+    /// Whether the connection has served another exchange before.
+    package var isReused: Bool
+    /// The name of the protocol (RFC 7301); nil if the engine doesn't report it.
+    package var protocolName: String?
+
+    package init(isReused: Bool, protocolName: String?) {
+        (self.isReused, self.protocolName) = (isReused, protocolName)
+    }
 }
 
 /// A handler's readiness to receive more events of its exchange.

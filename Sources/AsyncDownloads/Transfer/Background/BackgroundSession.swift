@@ -14,6 +14,7 @@ final class BackgroundSession: Sendable {
         var retries = RetryPolicy.default
         var networkAccess = NetworkAccess()
         var progressInterval = Duration.milliseconds(100)
+        var log = Log()
     }
 
     typealias Command = @Sendable (BackgroundWorker) -> [BackgroundCore.Action]
@@ -50,7 +51,7 @@ final class BackgroundSession: Sendable {
     /// Sets the settings of the present client, and connects to the system if downloads are recorded.
     func use(_ settings: ClientSettings?) {
         self.settings.withLock { $0 = settings }
-        if let settings { submit { $0.use(settings.options) } }
+        if let settings { submit { $0.use(settings) } }
     }
 
     /// Processes a command on the queue, after all earlier ones.

@@ -41,7 +41,7 @@ extension BackgroundWorker {
                 try opened.file.write(journal)
             }
         } catch {
-            log.notice("the journal of a background session cannot be written: \(error)")
+            log.notice("the journal of a background session cannot be written", error)
             self.opened?.unsavableRevision = journal.revision.number
             saveLater()
             throw error

@@ -95,7 +95,7 @@ extension BackgroundWorker {
             merged = try shared.changes(mergedWith: own)
         } catch {
             // Writing the journal will fail as well, and report the error where it matters.
-            return log.notice("the journal of a background session cannot be read again: \(error)")
+            return log.notice("the journal of a background session cannot be read again", error)
         }
         self.opened?.shared = shared
         guard let merged else { return }

@@ -73,7 +73,7 @@ extension BackgroundWorker {
         guard let session = opened?.session, var connection = opened?.connections[generation],
             connection.number == number
         else { return [] }
-        log.notice("a background session has ended: \(error.map { "\($0)" } ?? "no reason")")
+        log.notice("a background session has ended", error)
         connection.timer?.cancel()
         let delay = connection.end(error, at: environment.time.now)
         let refused = connection.takeRefused()

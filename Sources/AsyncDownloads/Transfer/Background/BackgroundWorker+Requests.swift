@@ -101,11 +101,12 @@ extension BackgroundWorker {
         return actions + networkAccessChanged(transfer)
     }
 
-    /// Uses the options of a new client.
-    func use(_ options: BackgroundOptions) -> [BackgroundCore.Action] {
+    /// Uses the options and the log of a new client.
+    func use(_ settings: BackgroundSession.ClientSettings) -> [BackgroundCore.Action] {
+        log = settings.log
         let reserved = Set((opened?.connections ?? [:]).keys)
         return withCore { core in
-            core.journal.use(options, reserving: reserved)
+            core.journal.use(settings.options, reserving: reserved)
             return core.handOver()
         }
     }

@@ -18,7 +18,8 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
     var withdrawals: [Int: [@Sendable (Withdrawal) -> Void]] = [:]
     /// The actions that follow from the inputs so far, and that the next flush performs.
     var pending: [BackgroundCore.Action] = []
-    let log = Log()
+    /// The log of the present client.
+    var log = Log()
 
     /// The state that exists after the journal was read.
     struct Opened {

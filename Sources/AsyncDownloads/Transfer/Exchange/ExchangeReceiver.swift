@@ -25,6 +25,8 @@ final class ExchangeReceiver: ExchangeHandler {
         var request: PermitQueue.Begun?
         /// The first bytes of the body of a response that refuses the request.
         var refusalBody = Data()
+        /// nil if nobody observes the exchange.
+        var measurement: ExchangeMeasurement?
     }
 
     private let transfer: ActiveTransfer
@@ -33,11 +35,14 @@ final class ExchangeReceiver: ExchangeHandler {
     let url: URL
     private let state: Mutex<State>
 
-    init(transfer: ActiveTransfer, exchange id: ExchangeID, url: URL, request: PermitQueue.Begun) {
+    init(
+        transfer: ActiveTransfer, exchange id: ExchangeID, url: URL, request: PermitQueue.Begun,
+        measurement: ExchangeMeasurement? = nil
+    ) {
         self.transfer = transfer
         self.id = id
         self.url = url
-        state = Mutex(State(request: request))
+        state = Mutex(State(request: request, measurement: measurement))
     }
 
     /// Returns the request, once, to report its answer to the scheduler.
@@ -136,8 +141,12 @@ final class ExchangeReceiver: ExchangeHandler {
         transfer.exchangeWaits(forConnectivity: isWaiting, exchange: id)
     }
 
+    func exchangeUses(_ connection: ExchangeConnection) {
+        state.withLock { $0.measurement?.uses(connection) }
+    }
+
     func exchangeReceivedHead(_ head: ResponseHead) -> Readiness {
-        guard enterCallback() else { return .ready }
+        guard enterCallback({ $0?.received(head) }) else { return .ready }
         defer { leaveCallback() }
         var head = head
         head.url = url
@@ -145,7 +154,7 @@ final class ExchangeReceiver: ExchangeHandler {
     }
 
     func exchangeReceivedBytes(_ bytes: UnsafeRawBufferPointer) -> Readiness {
-        guard enterCallback() else { return .ready }
+        guard enterCallback({ $0?.received(bytes.count) }) else { return .ready }
         defer { leaveCallback() }
         return transfer.bytesArrived(bytes, from: self, exchange: id)
     }
@@ -184,10 +193,11 @@ final class ExchangeReceiver: ExchangeHandler {
     }
 
     /// Counts a callback as in progress, or returns false after the end, when callbacks are ignored.
-    private func enterCallback() -> Bool {
+    private func enterCallback(_ measure: (inout ExchangeMeasurement?) -> Void = { _ in }) -> Bool {
         state.withLock { state in
             guard state.end == nil else { return false }
             state.callbackCount += 1
+            measure(&state.measurement)
             return true
         }
     }
@@ -199,12 +209,13 @@ final class ExchangeReceiver: ExchangeHandler {
 
     /// Passes the end to the transfer, once, when no callback is in progress.
     private func passEndOn() {
-        let end = state.withLock { state -> ExchangeEnd? in
-            guard let end = state.end, state.callbackCount == 0, !state.hasEnded else { return nil }
+        let (end, report) = state.withLock { state -> (ExchangeEnd?, (@Sendable () -> Void)?) in
+            guard let end = state.end, state.callbackCount == 0, !state.hasEnded else { return (nil, nil) }
             state.hasEnded = true
-            return end
+            return (end, state.measurement?.ended(end))
         }
         guard let end else { return }
+        report?()
         // Nothing is left to be held back, and an engine that waits at the gate keeps its part of the exchange until it
         // opens.
         openGate()

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Questions about the state, which change nothing.
 extension TransferStateMachine {
     /// The phase of the transfer, without the values of the state.
@@ -41,6 +43,24 @@ extension TransferStateMachine {
 
     /// The origin of the next extra request.
     var extraOrigins: OriginPair { run.extraAddress.redirects(address.redirects).origins }
+
+    /// Returns what is known of an exchange when its request is sent.
+    func record(of id: ExchangeID, to url: URL) -> ExchangeRecord {
+        var record = ExchangeRecord(url: URL(string: url.redacted) ?? URL(fileURLWithPath: "/"))
+        record.attempt = budget.retriesUsed + 1
+        guard let exchange = run.exchanges[id] else { return record }
+        record.offset = exchange.request.start
+        if exchange.isExtra {
+            record.reason = .additionalConnection
+        } else if exchange.compares {
+            record.reason = .comparison
+        } else if address.redirects.current != address.redirects.origin {
+            record.reason = .redirect
+        } else if exchange.request.start > 0 {
+            record.reason = .continuation
+        }
+        return record
+    }
 
     /// The length of the file: the one that the server has stated, or the one that is expected.
     private var expectedByteCount: Int64? { bytes.representation?.length ?? policies.expectedByteCount }

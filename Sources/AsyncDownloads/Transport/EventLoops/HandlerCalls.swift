@@ -76,6 +76,11 @@ final class HandlerCalls: Sendable {
         return queue.arrived(part, longest: longest, passesLarge: shouldPassOnLoop)
     }
 
+    /// Passes the connection; on the event loop.
+    func pass(_ connection: ExchangeConnection) {
+        handler.exchangeUses(connection)
+    }
+
     /// Passes the head; on the event loop.
     func pass(_ head: HTTPResponseHead) -> Readiness {
         let head = ResponseHead(

@@ -45,6 +45,11 @@ final class ExchangeDelivery: Sendable {
     /// Time in which both were busy counts twice.
     var callbackTime: Duration { loop.clock.time + queueClock.time }
 
+    /// Reports the connection; called on the event loop.
+    func started(isReused: Bool) {
+        calls.pass(ExchangeConnection(isReused: isReused, protocolName: "http/1.1"))
+    }
+
     /// Delivers the head; called on the event loop.
     func receivedHead(_ head: HTTPResponseHead) {
         guard case .notYet(let gate) = calls.pass(head) else { return }

@@ -87,6 +87,7 @@ extension HTTPConnection {
         guard case .idle = phase, let context else { preconditionFailure("a request on a busy connection") }
         phase = .awaitingHead(exchange, interimCount: 0)
         requestCount += 1
+        exchange.delivery.started(isReused: requestCount > 1)
         headByteCount = 0
         context.write(wrapOutboundOut(.head(exchange.request.head)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)

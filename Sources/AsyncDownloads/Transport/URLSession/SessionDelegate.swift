@@ -97,6 +97,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         state.withLock { $0.slots[task.taskIdentifier]?.permitsIdentity ?? false }
     }
 
+    /// Returns the handler of a task that has not ended.
+    func handler(of task: URLSessionTask) -> (any ExchangeHandler)? {
+        state.withLock { $0.slots[task.taskIdentifier]?.handler }
+    }
+
     /// Cancels a task that has not ended.
     func cancel(_ task: URLSessionTask) {
         // During a refusal, the redirect callback cancels the task after it has refused the redirect.

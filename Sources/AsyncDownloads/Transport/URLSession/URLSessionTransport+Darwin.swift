@@ -58,6 +58,15 @@ extension SessionDelegate {
         taskWaits(task, in: session)
     }
 
+    /// Reports the connection of a task, which the system does before its end.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+        guard let used = metrics.transactionMetrics.last else { return }
+        handler(of: task)?.exchangeUses(
+            ExchangeConnection(isReused: used.isReusedConnection, protocolName: used.networkProtocolName))
+    }
+
     /// Suspends or resumes a task; see ``URLSessionTransport/platformWindowLength`` for what this relies on.
     func holdBack(_ task: URLSessionTask, _ isHeld: Bool) {
         if isHeld { task.suspend() } else { task.resume() }

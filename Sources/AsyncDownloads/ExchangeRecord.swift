@@ -1,0 +1,73 @@
+public import Foundation
+
+/// The measurements of one request and its response, from ``Downloader/Configuration/onExchange``.
+///
+/// ```swift
+/// configuration.onExchange = { record in
+///     counter.increment(by: record.byteCount)
+///     if let time = record.timeToHead { timer.record(duration: time) }
+/// }
+/// ```
+public struct ExchangeRecord: Sendable, Hashable {
+    /// The reason why a request was sent.
+    public enum Reason: Sendable, Hashable, CaseIterable {
+        /// The file is requested from its first byte.
+        case start
+        /// The bytes after those that were received are requested, for example after a failure or a pause.
+        case continuation
+        /// A redirect is followed.
+        case redirect
+        /// Bytes that were received are requested again, to find out whether the server has the same file.
+        case comparison
+        /// A part of the file is requested over a further connection.
+        case additionalConnection
+    }
+
+    /// The URL of the request, without its user, query, and fragment.
+    public var url: URL
+
+    /// The reason why the request was sent.
+    public var reason = Reason.start
+
+    /// The number of the attempt, counted from 1.
+    ///
+    /// The count begins again when an attempt brings new bytes. A redirect belongs to the attempt that it follows.
+    public var attempt = 1
+
+    /// The offset in bytes at which the requested part of the file begins.
+    public var offset: Int64 = 0
+
+    /// The status code of the response (RFC 9110, 15), or `nil` if none arrived.
+    public var statusCode: Int?
+
+    /// The number of bytes of the response's body that arrived.
+    public var byteCount: Int64 = 0
+
+    /// The time at which the request was passed to the engine.
+    public var startDate = Date(timeIntervalSince1970: 0)
+
+    /// The time from the start until the head of the response arrived, or `nil` if it didn't.
+    ///
+    /// It includes the time in which a connection is established.
+    public var timeToHead: Duration?
+
+    /// The time from the start until the exchange ended.
+    public var duration = Duration.zero
+
+    /// Whether the connection had served another request before, or `nil` if the engine doesn't report it.
+    public var isConnectionReused: Bool?
+
+    /// The name of the protocol (RFC 7301), such as `http/1.1`, or `nil` if the engine doesn't report it.
+    public var protocolName: String?
+
+    /// The code of the error that ended the exchange; `nil` if the response was complete.
+    ///
+    /// It is ``DownloadError/Code/cancelled`` if the rest of the response wasn't needed. A response that refuses the request,
+    /// such as one with the status code 404, isn't an error of the exchange.
+    public var errorCode: DownloadError.Code?
+
+    /// Creates a record with default values, for tests of code that receives one.
+    public init(url: URL) {
+        self.url = url
+    }
+}
