@@ -60,6 +60,25 @@ extension Downloader {
         }
     }
 
+    /// Returns the disk space that unfinished downloads occupy in `directory`, for example for the settings of an app.
+    ///
+    /// The files of running downloads are counted as they are at the moment. A directory that doesn't exist has none.
+    ///
+    /// - Parameters:
+    ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``.
+    ///   - includingSubdirectories: Whether the directories below `directory` are searched as well, up to 32 levels and
+    ///     10,000 directories. Symbolic links aren't followed, and directories that can't be read are omitted. Default:
+    ///     `false`.
+    /// - Throws: A ``DownloadError`` if the directory can't be read.
+    public func diskUsage(
+        in directory: URL, includingSubdirectories: Bool = false
+    ) async throws(DownloadError) -> DiskUsage {
+        let (store, path) = (environment.store, directory.filePath)
+        return try await environment.registry.performBlocking { () throws(DownloadError) in
+            try store.diskUsage(in: path, includingSubdirectories: includingSubdirectories)
+        }
+    }
+
     /// Removes the hidden files in `directory` that no download can continue.
     ///
     /// A process that is killed while it downloads a body without a strong validator leaves a partial file and a lock

@@ -4,24 +4,17 @@ extension PartialStore {
     /// These are files of this user that were last written before `date`, that no checkpoint names, and whose lock can
     /// be acquired.
     package func removeLeftovers(
-        in directory: String, writtenBefore date: HTTPDate
+        in directory: String, includingSubdirectories: Bool = false, writtenBefore date: HTTPDate
     ) throws(DownloadError) -> RemovedLeftovers {
-        let names: [String]
+        var removed = RemovedLeftovers()
         do {
-            names = try disk.names(in: directory)
+            try searchHiddenFiles(in: directory, includingSubdirectories: includingSubdirectories) { files in
+                for location in files.locations {
+                    removed += LeftoverRemoval(disk: disk, location: location, limit: date.secondsSinceEpoch).run()
+                }
+            }
         } catch {
             throw DownloadError(error)
-        }
-        let hidden = names.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
-        // Stems are compared by bytes: two spellings of one text belong to two locations.
-        let locations = Dictionary(grouping: hidden) { ByteText($0.parts.stem) }
-        var removed = RemovedLeftovers()
-        for files in locations.values {
-            guard let stem = files.first?.parts.stem else { continue }
-            let removal = LeftoverRemoval(
-                disk: disk, names: PartialNames(directory: directory, stem: stem),
-                files: files.map { (name: $0.name, kind: $0.parts.kind) }, limit: date.secondsSinceEpoch)
-            removed += removal.run()
         }
         return removed
     }
@@ -53,14 +46,15 @@ extension PartialStore {
 /// A removal of the files of one location that no checkpoint names.
 private struct LeftoverRemoval {
     let disk: any FileSystem
-    let names: PartialNames
-    let files: [(name: String, kind: HiddenName.Kind)]
+    let location: HiddenFiles.Location
     /// The time from which written files are kept, in seconds since 1970.
     let limit: Int64
 
+    private var names: PartialNames { location.names }
+
     func run() -> RemovedLeftovers {
         let owner = FileOwner(disk: disk, names: names)
-        let isAnyOld = files.contains { isOld($0.name, owner) != nil }
+        let isAnyOld = location.files.contains { isOld($0.name, owner) != nil }
         // A running owner has the lock or, where locks do not work, recently written files.
         guard isAnyOld, let lock = try? PartialLock.acquire(names, on: disk) else { return RemovedLeftovers() }
         var removed = RemovedLeftovers()
@@ -69,8 +63,8 @@ private struct LeftoverRemoval {
         guard lock.isHeld else { return removed }
         guard let kept = try? kept(owner) else { return removed }
         isEmpty = true
-        for (name, kind) in files where kind != .lock {
-            if kept.contains(name, kind) {
+        for (name, parts) in location.files where parts.kind != .lock {
+            if kept.contains(name, parts.kind) {
                 isEmpty = false
                 continue
             }
@@ -118,7 +112,7 @@ private struct LeftoverRemoval {
     /// because another owner may have renamed files since.
     private func kept(_ owner: FileOwner) throws(FileFailure) -> Kept {
         let list = { () throws(FileFailure) in try disk.names(in: names.directory) }
-        let listed = files.map(\.name)
+        let listed = location.files.map(\.name)
         let found: CheckpointFile?
         switch try CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner) {
         case .success(let usual)?: found = usual

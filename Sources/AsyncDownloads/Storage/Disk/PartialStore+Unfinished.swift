@@ -1,47 +1,49 @@
 extension PartialStore {
     /// Returns the unfinished partial files in `directory` that have a readable checkpoint, sorted by name.
     ///
-    /// A checkpoint may have been forged. A partial file is therefore omitted if its destination is not below
-    /// `directory`, or if a symbolic link leads to it.
+    /// A checkpoint may have been forged. A partial file is therefore omitted if its destination is not below the
+    /// directory that contains it, or if a symbolic link leads to it.
     ///
-    /// - Parameter trustsDestinations: Whether absolute destinations are accepted as well, provided that only this user
-    ///   can write to `directory`.
+    /// - Parameters:
+    ///   - includingSubdirectories: Whether the directories below `directory` are searched as well.
+    ///   - trustsDestinations: Whether absolute destinations are accepted as well, provided that only this user can
+    ///     write to `directory`. They aren't accepted in subdirectories.
     package func unfinished(
-        in directory: String, trustsDestinations: Bool
+        in directory: String, includingSubdirectories: Bool = false, trustsDestinations: Bool
     ) throws(DownloadError) -> [UnfinishedPartial] {
-        let names: [String]
+        var found: [UnfinishedPartial] = []
         do {
-            names = try disk.names(in: directory).sorted()
+            try searchHiddenFiles(in: directory, includingSubdirectories: includingSubdirectories) { files in
+                let trustsAbsolute =
+                    trustsDestinations && files.directory.hasSameBytes(as: directory) && isPrivate(directory)
+                found += files.locations.compactMap { location in
+                    unfinished(location).flatMap { allowed($0, trustsAbsolute: trustsAbsolute) }
+                }
+            }
         } catch let error where error.kind == .missing {
             return []
         } catch {
             throw DownloadError(error)
         }
-        let hidden = names.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
-        // Stems are compared by bytes: two spellings of one text belong to two locations.
-        let locations = Dictionary(grouping: hidden) { ByteText($0.parts.stem) }
-        let trustsAbsolute = trustsDestinations && isPrivate(directory)
-        var seen: Set<ByteText> = []
-        return hidden.compactMap { _, parts in
-            let stem = ByteText(parts.stem)
-            guard parts.isCheckpoint, seen.insert(stem).inserted else { return nil }
-            let files = locations[stem, default: []].map(\.name)
-            guard var unfinished = unfinished(PartialNames(directory: directory, stem: parts.stem), { files }) else {
-                return nil
+        return found
+    }
+
+    /// Removes the downloads whose destination a forged checkpoint could have chosen; nil if the first one is removed.
+    private func allowed(_ unfinished: UnfinishedPartial, trustsAbsolute: Bool) -> UnfinishedPartial? {
+        let directory = unfinished.location.directory
+        func isAllowed(_ destination: String, _ choosesName: Bool) -> Bool {
+            switch RecordedDestination(text: destination) {
+            case .noFile?: true
+            case .below(let components)?:
+                isBelow(directory, choosesName ? components[...] : components.dropLast())
+            case .absolute?, .inContainer?: trustsAbsolute
+            case nil: false
             }
-            func isAllowed(_ destination: String, _ choosesName: Bool) -> Bool {
-                switch RecordedDestination(text: destination) {
-                case .noFile?: true
-                case .below(let components)?:
-                    isBelow(directory, choosesName ? components[...] : components.dropLast())
-                case .absolute?, .inContainer?: trustsAbsolute
-                case nil: false
-                }
-            }
-            let request = unfinished.location.request
-            unfinished.location.request.subscribers.removeAll { !isAllowed($0.destination, $0.choosesName) }
-            return isAllowed(request.destination, request.choosesName) ? unfinished : nil
         }
+        var unfinished = unfinished
+        let request = unfinished.location.request
+        unfinished.location.request.subscribers.removeAll { !isAllowed($0.destination, $0.choosesName) }
+        return isAllowed(request.destination, request.choosesName) ? unfinished : nil
     }
 
     /// Whether only this user can write to the directory.
@@ -71,6 +73,12 @@ extension PartialStore {
         let names = names(of: location)
         guard holds(location) else { return nil }
         return unfinished(names) { () throws(FileFailure) in try disk.names(in: names.directory) }
+    }
+
+    /// Reads the checkpoint of a location without owning it; nil if it cannot be read or its bytes no longer exist.
+    func unfinished(_ location: HiddenFiles.Location) -> UnfinishedPartial? {
+        guard location.hasCheckpoint else { return nil }
+        return unfinished(location.names) { location.files.map(\.name) }
     }
 
     /// Reads a checkpoint without owning it; nil if it cannot be read or its bytes no longer exist.

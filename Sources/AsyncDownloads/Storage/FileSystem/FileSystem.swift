@@ -186,6 +186,8 @@ package struct FileInformation: Sendable, Hashable {
     package var inode: UInt64
     /// The size, in bytes.
     package var size: Int64
+    /// The number of bytes in the blocks that the file occupies.
+    package var allocatedSize: Int64
     /// The number of hard links.
     package var linkCount: Int
     /// The ID of the user who owns the file.
@@ -197,12 +199,13 @@ package struct FileInformation: Sendable, Hashable {
 
     package init(
         kind: Kind, device: UInt64, inode: UInt64, size: Int64, linkCount: Int, owner: UInt32,
-        permissions: UInt16 = 0o600, modificationTime: Int64 = 0
+        permissions: UInt16 = 0o600, modificationTime: Int64 = 0, allocatedSize: Int64? = nil
     ) {
         self.kind = kind
         self.device = device
         self.inode = inode
         self.size = size
+        self.allocatedSize = allocatedSize ?? size
         self.linkCount = linkCount
         self.owner = owner
         self.permissions = permissions

@@ -102,7 +102,9 @@ extension FileInformation {
             kind: kind, device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino),
             size: Int64(status.st_size), linkCount: Int(status.st_nlink), owner: status.st_uid,
             permissions: UInt16(truncatingIfNeeded: status.st_mode & 0o777),
-            modificationTime: status.modificationTime)
+            modificationTime: status.modificationTime,
+            // In units of 512 bytes, whatever the block size of the file system is.
+            allocatedSize: min(Int64(status.st_blocks), .max / 512) * 512)
     }
 }
 

@@ -51,6 +51,18 @@ internal import Testing
         #expect(try #require(try files.availableSpace(in: directory.path)) <= 1000)
     }
 
+    @Test func `the allocated size of a file with a gap is that of its blocks`() throws {
+        let files = POSIXFileSystem()
+        let file = try files.open(path("file"), .new)
+        defer { files.close(file) }
+        try write(100_000, at: 50_000_000, to: file, files)
+        try files.synchronize(file)
+        let size = try files.information(of: file).allocatedSize
+        #expect(size >= 100_000)
+        #expect(size < 50_000_000)
+        #expect(try files.information(at: path("file"))?.allocatedSize == size)
+    }
+
     @Test func `the limit on file sizes is that of the process`() throws {
         var limit = rlimit()
         #if canImport(Darwin) || canImport(Musl)
