@@ -19,7 +19,7 @@ public struct DiskUsage: Sendable, Hashable {
     public var allocatedByteCount: Int64
     /// The number of other hidden files of the package.
     ///
-    /// They are files that ``Downloader/removeLeftovers(in:olderThan:)`` removes once they are
+    /// They are files that ``Downloader/removeLeftovers(in:includingSubdirectories:olderThan:)`` removes once they are
     /// old enough, those of running downloads whose bytes aren't recorded yet, and those of downloads that another
     /// version of the package has recorded.
     public var otherFileCount: Int

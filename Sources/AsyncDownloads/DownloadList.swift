@@ -63,12 +63,17 @@ public final class DownloadList {
     ///
     /// - Parameters:
     ///   - directory: The directory of the unfinished files.
-    ///   - prepare: A closure that is called with each request; see ``Downloader/restore(in:prepare:)``.
-    /// - Throws: The errors of ``Downloader/restore(in:prepare:)``.
+    ///   - includingSubdirectories: Whether the directories below `directory` are searched as well. Default: `false`.
+    ///   - prepare: A closure that is called with each request; see
+    ///     ``Downloader/restore(in:includingSubdirectories:prepare:)``.
+    /// - Throws: The errors of ``Downloader/restore(in:includingSubdirectories:prepare:)``.
     public func restore(
-        in directory: URL, prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
+        in directory: URL, includingSubdirectories: Bool = false,
+        prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
     ) async throws(DownloadError) {
-        for download in try await downloader.restore(in: directory, prepare: prepare) { add(download) }
+        let found = try await downloader.restore(
+            in: directory, includingSubdirectories: includingSubdirectories, prepare: prepare)
+        for download in found { add(download) }
     }
 
     /// Adds the downloads of the background session that earlier launches have started.

@@ -67,8 +67,9 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Data of the app about the download, such as the identifier of an episode, at most 4 KiB.
     ///
     /// The data is recorded with the received bytes, and in the journal of a background session, so it must not contain
-    /// secrets. ``Downloader/restore(in:prepare:)`` and ``Downloader/restored()`` return it with the request. It has no
-    /// effect on the download. A request with more data fails with ``DownloadError/Code/invalidRequest``.
+    /// secrets. ``Downloader/restore(in:includingSubdirectories:prepare:)`` and ``Downloader/restored()`` return it
+    /// with the request. It has no effect on the download. A request with more data fails with
+    /// ``DownloadError/Code/invalidRequest``.
     public var userInfo: [String: String] {
         get { options.userInfo }
         set { options.userInfo = newValue }

@@ -217,8 +217,9 @@ extension Downloader.Configuration {
     /// A file that was received is remembered for some time: the same request returns it without a transfer as long as it
     /// is still there; see ``Downloader/restored()``.
     ///
-    /// On Linux, every request fails with ``DownloadError/Code/unsupported``. Use ``Downloader/restore(in:prepare:)``
-    /// there to continue downloads after a restart of the process.
+    /// On Linux, every request fails with ``DownloadError/Code/unsupported``. Use
+    /// ``Downloader/restore(in:includingSubdirectories:prepare:)`` there to continue downloads after a restart of the
+    /// process.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the session, which must be the same at each launch and unique in the app.

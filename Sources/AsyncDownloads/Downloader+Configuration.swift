@@ -200,9 +200,9 @@ extension Downloader {
         /// The identifiers of the app groups whose containers contain destinations.
         ///
         /// An update of an app moves its containers. With ``partialsDirectory``, a destination in the container of one
-        /// of these app groups is recorded relative to it, so that ``Downloader/restore(in:prepare:)`` finds the
-        /// container's new path; a destination in the app's own container always is. Only Apple platforms have
-        /// containers. Default: none.
+        /// of these app groups is recorded relative to it, so that
+        /// ``Downloader/restore(in:includingSubdirectories:prepare:)`` finds the container's new path; a destination in
+        /// the app's own container always is. Only Apple platforms have containers. Default: none.
         public var appGroupIdentifiers: Set<String> = []
 
         /// The store that keeps the received bytes of unfinished downloads into memory.

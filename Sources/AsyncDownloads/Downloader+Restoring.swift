@@ -24,11 +24,16 @@ extension Downloader {
     /// - Parameters:
     ///   - directory: The directory of the unfinished files: the directory of the destinations, or
     ///     ``Configuration/partialsDirectory``.
+    ///   - includingSubdirectories: Whether the directories below `directory` are searched as well, each one under the
+    ///     conditions above, but without accepting destinations elsewhere. The search covers 32 levels and 10,000
+    ///     directories. Symbolic links aren't followed, and directories that can't be read are omitted. Default:
+    ///     `false`.
     ///   - prepare: A closure that is called with each request, one after another.
     /// - Throws: A ``DownloadError`` if the directory can't be read; ``DownloadError/Code/unsupported`` for a
     ///   background session, whose downloads ``restored()`` returns.
     public func restore(
-        in directory: URL, prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
+        in directory: URL, includingSubdirectories: Bool = false,
+        prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
     ) async throws(DownloadError) -> [Download] {
         guard background == nil else {
             throw DownloadError(.unsupported, "the downloads of a background session are in its journal")
@@ -38,7 +43,8 @@ extension Downloader {
             configuration.partialsDirectory.map { $0.standardizedFileURL.path == directory.standardizedFileURL.path }
             ?? false
         let found = try await environment.registry.performBlocking { () throws(DownloadError) in
-            try store.unfinished(in: path, trustsDestinations: isConfigured)
+            try store.unfinished(
+                in: path, includingSubdirectories: includingSubdirectories, trustsDestinations: isConfigured)
         }
         let downloads = found.flatMap { unfinished in
             unfinished.downloads(in: environment.containers).map { (id: $0.id, request: $0.request, unfinished) }
@@ -66,9 +72,8 @@ extension Downloader {
     ///
     /// - Parameters:
     ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``.
-    ///   - includingSubdirectories: Whether the directories below `directory` are searched as well, up to 32 levels and
-    ///     10,000 directories. Symbolic links aren't followed, and directories that can't be read are omitted. Default:
-    ///     `false`.
+    ///   - includingSubdirectories: Whether the directories below `directory` are searched as well, as by
+    ///     ``restore(in:includingSubdirectories:prepare:)``. Default: `false`.
     /// - Throws: A ``DownloadError`` if the directory can't be read.
     public func diskUsage(
         in directory: URL, includingSubdirectories: Bool = false
@@ -87,20 +92,22 @@ extension Downloader {
     /// `age`, that no checkpoint names, and whose lock no process holds. Paused and unfinished downloads are kept.
     ///
     /// - Parameters:
-    ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``; subdirectories aren't
-    ///     searched.
+    ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``.
+    ///   - includingSubdirectories: Whether the directories below `directory` are searched as well, as by
+    ///     ``restore(in:includingSubdirectories:prepare:)``. Default: `false`.
     ///   - age: The minimum time since the files were last written. Default: one day.
     /// - Returns: The number and the size of the removed files.
     /// - Throws: A ``DownloadError`` if the directory can't be read.
     @discardableResult
     public func removeLeftovers(
-        in directory: URL, olderThan age: Duration = .seconds(86_400)
+        in directory: URL, includingSubdirectories: Bool = false, olderThan age: Duration = .seconds(86_400)
     ) async throws(DownloadError) -> RemovedLeftovers {
         let (store, path) = (environment.store, directory.filePath)
         let limit = HTTPDate(
             secondsSinceEpoch: environment.time.date.secondsSinceEpoch - max(0, age.components.seconds))
         return try await environment.registry.performBlocking { () throws(DownloadError) in
-            try store.removeLeftovers(in: path, writtenBefore: limit)
+            try store.removeLeftovers(
+                in: path, includingSubdirectories: includingSubdirectories, writtenBefore: limit)
         }
     }
 }

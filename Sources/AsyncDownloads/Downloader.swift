@@ -190,8 +190,9 @@ public final class Downloader: Sendable {
     /// Ends all downloads in an orderly way and releases the engine.
     ///
     /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when
-    /// the files of all downloads are closed and other operations that use files, such as ``restore(in:prepare:)``, have
-    /// ended. Later requests and operations fail with the same error. The transfers of a background session continue.
+    /// the files of all downloads are closed and other operations that use files, such as
+    /// ``restore(in:includingSubdirectories:prepare:)``, have ended. Later requests and operations fail with the same error.
+    /// The transfers of a background session continue.
     public func shutdown() async {
         await background?.shutDown()
         registry.close()

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The number and the size of the files that ``Downloader/removeLeftovers(in:olderThan:)`` removed.
+/// The number and the size of the files that
+/// ``Downloader/removeLeftovers(in:includingSubdirectories:olderThan:)`` removed.
 public struct RemovedLeftovers: Sendable, Hashable {
     /// The number of removed files.
     public var fileCount: Int

@@ -54,6 +54,18 @@ struct LeftoversTests {
         partial.close()
     }
 
+    @Test func `boundary 12: subdirectories are cleaned on request`() throws {
+        let subdirectory = "\(directory.path)/sub"
+        try FileManager.default.createDirectory(atPath: subdirectory, withIntermediateDirectories: false)
+        try directory.put([1, 2], at: PartialNames(.sample(in: subdirectory)).path(.new(), .partial))
+        let later = HTTPDate(secondsSinceEpoch: SystemTimeSource().date.secondsSinceEpoch + Self.day)
+        let store = PartialStore()
+        #expect(try store.removeLeftovers(in: directory.path, writtenBefore: later) == RemovedLeftovers())
+        #expect(
+            try store.removeLeftovers(in: directory.path, includingSubdirectories: true, writtenBefore: later)
+                == RemovedLeftovers(fileCount: 1, byteCount: 2))
+    }
+
     @Test(arguments: ["", "{\"format\":3,\"crc32\":\"00000000\",\"record\":{}}\n"])
     func `boundary 12: an unreadable checkpoint is removed, and one of another version is kept`(_ text: String) throws {
         try PartialStore().leaveUnfinished(at: directory.location)

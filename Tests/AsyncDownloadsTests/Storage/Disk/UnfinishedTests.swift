@@ -58,6 +58,22 @@ struct UnfinishedTests {
         #expect(try PartialStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
     }
 
+    @Test func `an absolute destination is never accepted in a subdirectory`() throws {
+        let subdirectory = "\(directory.path)/sub"
+        for (name, destination) in [("a.zip", "a.zip"), ("b.zip", "\(directory.path)/b.zip")] {
+            for path in [directory.path, subdirectory] {
+                var location = PartialLocation.sample(in: path)
+                location.baseName = name
+                location.request.destination = destination
+                try leave(location, 0..<300)
+            }
+        }
+        let found = try PartialStore().unfinished(
+            in: directory.path, includingSubdirectories: true, trustsDestinations: true)
+        #expect(found.map(\.location.baseName) == ["a.zip", "b.zip", "a.zip"])
+        #expect(found.map(\.location.directory) == [directory.path, directory.path, subdirectory])
+    }
+
     @Test func `downloads without their bytes are omitted, and a missing directory has none`() throws {
         try leave(directory.location, 0..<300)
         try FileManager.default.removeItem(atPath: directory.partialPath)
