@@ -13,10 +13,10 @@ extension POSIXFileSystem {
         return name.isEmpty ? nil : name
     }
 
-    /// Returns the default file mode creation mask of Apple's systems.
-    ///
-    /// The actual mask cannot be read without changing it temporarily for all threads.
-    static func creationMask() -> mode_t { 0o022 }
+    /// Returns the process's file mode creation mask when it was needed for the first time.
+    static func creationMask() -> mode_t { firstCreationMask }
+
+    private static let firstCreationMask = observedCreationMask() ?? 0o022
 
     package func synchronize(_ file: OpenFile) throws(FileFailure) {
         // On Apple's systems fsync(2) leaves the bytes in the drive's cache. It is used only where F_FULLFSYNC is not

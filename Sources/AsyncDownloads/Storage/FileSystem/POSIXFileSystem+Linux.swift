@@ -20,9 +20,12 @@ extension POSIXFileSystem {
         guard let text = contents(of: "/proc/self/status"),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Umask:") }),
             let mask = mode_t(line.dropFirst("Umask:".count).filter { !$0.isWhitespace }, radix: 8)
-        else { return 0o022 }
+        else { return observedCreationMask() ?? 0o022 }
         return mask
     }
+
+    /// Does nothing, because Linux has no such attributes.
+    func setAttributes(ofUnfinished file: OpenFile) {}
 
     package func synchronize(_ file: OpenFile) throws(FileFailure) {
         _ = try call("sync", file.name) { fsync(file.number) }

@@ -63,6 +63,17 @@ internal import Testing
         #expect(try files.information(at: path("file"))?.allocatedSize == size)
     }
 
+    @Test func `the creation mask that a new file shows is that of the process`() throws {
+        let path = path("file")
+        let number = systemOpen(path, O_WRONLY | O_CREAT | O_EXCL, 0o666)
+        try #require(number >= 0)
+        defer { _ = systemClose(number) }
+        let files = POSIXFileSystem()
+        let permissions = try #require(try files.information(at: path)).permissions
+        #expect(POSIXFileSystem.observedCreationMask().map { 0o666 & ~$0 } == mode_t(permissions))
+        #expect(files.ordinaryPermissions == permissions)
+    }
+
     @Test func `the limit on file sizes is that of the process`() throws {
         var limit = rlimit()
         #if canImport(Darwin) || canImport(Musl)
