@@ -29,7 +29,8 @@ public final class Downloader: Sendable {
 
     private static var defaultSpillDirectory: URL {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
-        return (caches ?? FileManager.default.temporaryDirectory).appending(path: "async-downloads")
+        return SpilledBodies.directory(
+            in: caches ?? FileManager.default.temporaryDirectory, bundleIdentifier: Bundle.main.bundleIdentifier)
     }
 
     /// Creates a downloader with its own engine and limits.

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The in-memory bodies that had to be moved to disk, whose total size and age are limited.
 ///
 /// Each directory is listed once, when the first body is moved there. A body that a transfer uses doesn't count.
@@ -141,5 +143,15 @@ extension PartialLocation {
         var location = self
         location.secretHeaders = [:]
         return location
+    }
+}
+
+extension SpilledBodies {
+    /// Returns the directory of the bodies in a directory that several apps of one user may share.
+    ///
+    /// Outside of a sandbox, an app must not count and remove the bodies of another one. A program without a bundle has
+    /// no identifier.
+    static func directory(in caches: URL, bundleIdentifier: String?) -> URL {
+        caches.appending(path: bundleIdentifier.map { "\($0).async-downloads" } ?? "async-downloads")
     }
 }
