@@ -242,8 +242,8 @@ extension BackgroundClient {
             BackgroundSession.ClientSettings(
                 options: choice.options, abandonment: configuration.abandonmentPolicy,
                 duplicates: configuration.duplicatePolicy, retries: configuration.retryPolicy,
-                networkAccess: configuration.networkAccess, progressInterval: configuration.progressInterval,
-                log: configuration.log),
+                networkAccess: configuration.networkAccess, fileAttributes: configuration.fileAttributes,
+                progressInterval: configuration.progressInterval, log: configuration.log),
             in: sessions)
     }
 

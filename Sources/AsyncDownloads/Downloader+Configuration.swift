@@ -186,7 +186,10 @@ extension Downloader {
         /// Default: ``Durability/powerLoss``.
         public var durability = Durability.powerLoss
 
-        /// The attributes of finished files; downloads in a background session ignore them.
+        /// The attributes of finished files.
+        ///
+        /// A background session records them when a download starts, and applies them also if a later process of the
+        /// app places the file.
         ///
         /// Default: those of newly written files.
         public var fileAttributes = FileAttributes()
@@ -194,7 +197,7 @@ extension Downloader {
         /// The directory in which unfinished files are kept.
         ///
         /// Default: `nil`. Each unfinished file is then kept next to its destination, and bodies that have to be moved
-        /// from memory to disk are kept in the user's caches directory.
+        /// from memory to disk are kept in the user's caches directory, in a directory of this app.
         public var partialsDirectory: URL?
 
         /// The identifiers of the app groups whose containers contain destinations.

@@ -71,8 +71,8 @@ package struct BackgroundCore: Sendable {
     /// - Returns: The number of the record, and that of the delivery that serves the destination.
     package mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool,
-        defaultFileName: String? = nil, checksum: String?, maximumByteCount: Int64?, isPaused: Bool,
-        subscriber: BackgroundDelivery.Recipient? = nil,
+        defaultFileName: String? = nil, checksum: String?, maximumByteCount: Int64?,
+        attributes: FileAttributes = FileAttributes(), isPaused: Bool, subscriber: BackgroundDelivery.Recipient? = nil,
         isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool = { _, _ in true }
     ) -> (record: Int, delivery: Int, actions: [Action]) {
         let id: Int
@@ -85,9 +85,10 @@ package struct BackgroundCore: Sendable {
         if let subscriber { callers.insert(subscriber.id) }
         let (delivery, isIdle) =
             journal.update(id) { record -> (Int, Bool) in
-                let wanted = BackgroundDelivery(
+                var wanted = BackgroundDelivery(
                     id: record.lastDelivery + 1, destination: destination, choosesName: choosesName,
                     defaultFileName: defaultFileName, checksum: checksum, maximumByteCount: maximumByteCount)
+                wanted.attributes = attributes
                 let wasIdle = record.openDeliveries.isEmpty
                 let number: Int
                 let index = record.deliveries.firstIndex { $0.serves(wanted) }

@@ -111,6 +111,7 @@ extension BackgroundDelivery {
         case defaultFileName = "defaultFileName"
         case checksum = "checksum"
         case maximumByteCount = "maximumByteCount"
+        case attributes = "attributes"
         case chosenPath = "chosenPath"
         case outcome = "outcome"
         case acknowledgedAt = "acknowledgedAt"
@@ -126,6 +127,7 @@ extension BackgroundDelivery {
         try container.read(.defaultFileName, into: &defaultFileName)
         try container.read(.checksum, into: &checksum)
         try container.read(.maximumByteCount, into: &maximumByteCount)
+        try container.read(.attributes, into: &attributes)
         try container.read(.chosenPath, into: &chosenPath)
         try container.read(.outcome, into: &outcome)
         try container.read(.acknowledgedAt, into: &acknowledgedAt)

@@ -175,6 +175,8 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
     /// The expected digest, as `algorithm=hex`.
     package var checksum: String?
     package var maximumByteCount: Int64?
+    /// The attributes of the placed file.
+    package var attributes = FileAttributes()
     /// The path that was chosen in the directory, recorded before the file gets its name.
     package var chosenPath: ContainerPath?
     package var outcome: Outcome?

@@ -91,7 +91,7 @@ struct SpoolDelivery {
                 }
                 let isLast = index == waiting.count - 1
                 try place(
-                    source, at: absolute, moves: isInSpool && isLast,
+                    source, at: absolute, delivery.attributes, moves: isInSpool && isLast,
                     keepsExisting: delivery.choosesName && body.info.suggestedName != nil)
                 outcomes[delivery.id] = .placed(path, placedInfo(body, at: absolute))
             } catch {
@@ -155,7 +155,7 @@ struct SpoolDelivery {
     }
 
     private func place(
-        _ source: String, at path: String, moves: Bool, keepsExisting: Bool
+        _ source: String, at path: String, _ attributes: FileAttributes, moves: Bool, keepsExisting: Bool
     ) throws(DownloadError) {
         do throws(FileFailure) {
             let directory = PartialNames.directory(of: path)
@@ -165,15 +165,14 @@ struct SpoolDelivery {
             if moves {
                 let file = try disk.open(source, .existing)
                 let prepared = Result { () throws(FileFailure) in
-                    // Some file systems do not support modes.
-                    try? disk.setPermissions(.ordinary, of: file)
+                    setAttributes(attributes, of: file, in: directory)
                     try disk.synchronize(file)
                 }
                 disk.close(file)
                 try prepared.get()
                 isMoved = try rename(source, to: path, keepsExisting: keepsExisting, original: source)
             }
-            if !isMoved { try placeCopy(of: source, at: path, keepsExisting: keepsExisting) }
+            if !isMoved { try placeCopy(of: source, at: path, attributes, keepsExisting: keepsExisting) }
             try disk.synchronizeDirectory(directory)
         } catch {
             throw DownloadError(error)
@@ -181,16 +180,18 @@ struct SpoolDelivery {
     }
 
     /// Places a copy, because other destinations need the file, or because the destination is on another volume.
-    private func placeCopy(of source: String, at path: String, keepsExisting: Bool) throws(FileFailure) {
+    private func placeCopy(
+        of source: String, at path: String, _ attributes: FileAttributes, keepsExisting: Bool
+    ) throws(FileFailure) {
+        let directory = PartialNames.directory(of: path)
         let temporary = PartialNames.join(
-            PartialNames.directory(of: path),
-            ".\(PartialNames.lastComponent(of: source)).\(CRC32.digits(of: path.utf8)).copy")
+            directory, ".\(PartialNames.lastComponent(of: source)).\(CRC32.digits(of: path.utf8)).copy")
         try disk.remove(temporary)
         let file = try disk.open(source, .reading)
         defer { disk.close(file) }
         let copy = try disk.duplicate(file, to: temporary)
         let prepared = Result { () throws(FileFailure) in
-            try? disk.setPermissions(.ordinary, of: copy)
+            setAttributes(attributes, of: copy, in: directory)
             try disk.synchronize(copy)
         }
         disk.close(copy)
@@ -205,6 +206,12 @@ struct SpoolDelivery {
             throw error
         }
         try? disk.remove(temporary)
+    }
+
+    /// Gives a complete file its permissions and attributes, which some file systems do not support.
+    private func setAttributes(_ attributes: FileAttributes, of file: OpenFile, in directory: String) {
+        try? disk.setPermissions(.ordinary, of: file)
+        disk.setAttributes(attributes, of: file, in: directory)
     }
 
     /// Renames a file; returns false if the destination is on another volume.

@@ -10,16 +10,20 @@ struct RecordedFile: Sendable, Hashable {
 extension PartialStore {
     /// Sets the attributes of the finished file before it is described, because its record contains the modification time.
     ///
-    /// A file system that doesn't store times is no failure.
-    func setAttributes(of file: ClaimedFile, _ representation: Representation?) {
+    /// A file system that doesn't store attributes is no failure.
+    ///
+    /// - Parameter directory: The directory of the destination.
+    func setAttributes(of file: ClaimedFile, _ representation: Representation?, in directory: String) {
+        disk.setAttributes(attributes, of: file.handle, in: directory)
         guard attributes.usesLastModified, let date = representation?.lastModified.flatMap({ HTTPDate($0) }) else {
             return
         }
         try? disk.setModificationTime(date.secondsSinceEpoch, of: file.handle)
     }
 
-    /// Gives the copy of a finished file its modification time.
-    func setAttributes(ofCopy copy: OpenFile, of file: OpenFile) {
+    /// Gives the copy of a finished file its attributes.
+    func setAttributes(ofCopy copy: OpenFile, of file: OpenFile, in directory: String) {
+        disk.setAttributes(attributes, of: copy, in: directory)
         guard attributes.usesLastModified, let original = try? disk.information(of: file) else { return }
         try? disk.setModificationTime(original.modificationSeconds, of: copy)
     }

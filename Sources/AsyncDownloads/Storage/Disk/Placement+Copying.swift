@@ -12,7 +12,7 @@ extension Placement {
         do {
             // Some file systems do not support modes.
             try? disk.setPermissions(.ordinary, of: copy)
-            store.setAttributes(ofCopy: copy, of: file.handle)
+            store.setAttributes(ofCopy: copy, of: file.handle, in: directory)
             store.describe(copy: copy, of: file.handle, isSynced: store.synchronizes(file))
             if store.synchronizes(file) { try disk.synchronize(copy) } else { try disk.checkWrites(to: copy) }
             return path

@@ -39,6 +39,13 @@ package protocol FileSystem: Sendable {
     /// Sets the times of the last change and of the last access, in seconds since 1970.
     func setModificationTime(_ seconds: Int64, of file: OpenFile) throws(FileFailure)
 
+    /// Gives a complete file the attributes that it has at its destination, as far as the volume stores them.
+    ///
+    /// ``FileAttributes/usesLastModified`` is ignored; see ``setModificationTime(_:of:)``.
+    ///
+    /// - Parameter directory: The directory of the destination, which may not exist yet.
+    func setAttributes(_ attributes: FileAttributes, of file: OpenFile, in directory: String)
+
     /// Sets an extended attribute of the file, which becomes durable with its bytes.
     ///
     /// - Throws: ``FileFailure/Kind/unsupported`` if the volume has no extended attributes.
@@ -123,6 +130,9 @@ extension FileSystem {
     /// Does nothing, which suits a file system without times.
     package func setModificationTime(_ seconds: Int64, of file: OpenFile) throws(FileFailure) {}
 
+    /// Does nothing, which suits a file system without such attributes.
+    package func setAttributes(_ attributes: FileAttributes, of file: OpenFile, in directory: String) {}
+
     package func restrictsNames(in directory: String) -> Bool { false }
 }
 
@@ -133,6 +143,8 @@ package enum OpenPurpose: Sendable, Hashable {
     /// The file exists.
     case existing
     /// The file is created, accessible to its owner only; it must not exist.
+    ///
+    /// On Apple's systems, it is excluded from backups, and can be accessed while the device is locked.
     case new
 }
 

@@ -30,7 +30,9 @@ package struct POSIXFileSystem: FileSystem {
         var flags = (purpose == .reading ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         if purpose == .new { flags |= O_CREAT | O_EXCL }
         let number = try call("open", path) { systemOpen(path, flags, 0o600) }
-        return OpenFile(number: number, name: PartialNames.lastComponent(of: path))
+        let file = OpenFile(number: number, name: PartialNames.lastComponent(of: path))
+        if purpose == .new { setAttributes(ofUnfinished: file) }
+        return file
     }
 
     package func close(_ file: OpenFile) {

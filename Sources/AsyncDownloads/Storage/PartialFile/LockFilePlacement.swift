@@ -1,4 +1,5 @@
 internal import Dispatch
+
 internal import struct Foundation.Data
 
 /// The placement of the bytes of a ``PartialFile`` that are in memory.
@@ -40,7 +41,7 @@ struct LockFilePlacement: Sendable {
             try result.get()
             // Some file systems do not support modes.
             try? store.disk.setPermissions(.ordinary, of: file.handle)
-            partial.describe(file)
+            partial.describe(file, for: targets)
         } catch {
             fail(error)
         }

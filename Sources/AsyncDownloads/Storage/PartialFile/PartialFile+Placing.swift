@@ -78,7 +78,7 @@ extension PartialFile {
     ) -> [PlacementOutcome] {
         let file: ClaimedFile
         do {
-            file = try prepare(length)
+            file = try prepare(length, for: targets)
         } catch {
             noteFailure(error)
             return targets.map { _ in .failure(DownloadError(error)) }
@@ -135,7 +135,7 @@ extension PartialFile {
     }
 
     /// Gives the file its final length and permissions, and makes it durable.
-    private func prepare(_ length: Int64) throws(FileFailure) -> ClaimedFile {
+    private func prepare(_ length: Int64, for targets: [PlacementTarget]) throws(FileFailure) -> ClaimedFile {
         let file = try usableFile()
         try file.checkOwnership(names, on: store.disk)
         let size = try store.disk.information(of: file.handle).size
@@ -148,7 +148,7 @@ extension PartialFile {
         if size > length || length >= BlockAllocation.minimumLength { try store.disk.truncate(file.handle, to: length) }
         // Some file systems do not support modes.
         try? store.disk.setPermissions(.ordinary, of: file.handle)
-        describe(file)
+        describe(file, for: targets)
         // Rule 45: writes without a sync may have failed too, which would not be reported after the rename.
         if store.synchronizes(file) { try synchronize(file) } else { try store.disk.checkWrites(to: file.handle) }
         return file
@@ -158,13 +158,14 @@ extension PartialFile {
 extension PartialFile {
     /// Sets the attributes of the complete file, and records in it what it contains, after its last write and before its
     /// sync.
-    func describe(_ file: ClaimedFile) {
+    func describe(_ file: ClaimedFile, for targets: [PlacementTarget]) {
         let (representation, isSecret, isMixed) = withState { state in
             (state.representation ?? state.body?.representation, state.isSecret, state.isMixed)
         }
         var request = location.request
         request.hasSecretHeaders = request.hasSecretHeaders || isSecret
-        store.setAttributes(of: file, representation)
+        // The first target receives the file itself.
+        store.setAttributes(of: file, representation, in: targets.first?.place.directory ?? names.directory)
         store.describe(file, as: request, representation, isProven: !isMixed)
     }
 }

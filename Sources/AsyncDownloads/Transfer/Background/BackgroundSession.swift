@@ -13,6 +13,7 @@ final class BackgroundSession: Sendable {
         var duplicates = DuplicatePolicy.coalesce
         var retries = RetryPolicy.default
         var networkAccess = NetworkAccess()
+        var fileAttributes = FileAttributes()
         var progressInterval = Duration.milliseconds(100)
         var log = Log()
     }
@@ -114,7 +115,8 @@ final class BackgroundSession: Sendable {
         let retryCount = (request.retryPolicy ?? settings.retries).maximumRetries
         submit { worker in
             worker.join(
-                joined.transfer, joined.subscriber, id, request, isRunning: isRunning, maximumRetryCount: retryCount)
+                joined.transfer, joined.subscriber, id, request, settings.fileAttributes, isRunning: isRunning,
+                maximumRetryCount: retryCount)
         } refused: { error in
             joined.transfer.end(joined.subscriber, error)
         }

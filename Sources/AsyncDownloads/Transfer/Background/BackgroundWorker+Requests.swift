@@ -5,7 +5,7 @@ extension BackgroundWorker {
     /// Adds the subscriber's destination to the journal, unless the subscriber has ended.
     func join(
         _ transfer: BackgroundTransfer, _ subscriber: SubscriberID, _ id: DownloadID, _ request: DownloadRequest,
-        isRunning: Bool, maximumRetryCount: Int
+        _ attributes: FileAttributes, isRunning: Bool, maximumRetryCount: Int
     ) -> [BackgroundCore.Action] {
         guard let opened, transfer.isActive(subscriber) else { return [] }
         let group = opened.core.journal.current.options.sharedContainerIdentifier
@@ -38,7 +38,7 @@ extension BackgroundWorker {
             let (record, delivery, actions) = core.add(
                 resource, to: destination, choosesName: choosesName,
                 defaultFileName: choosesName ? request.givenFileName : nil, checksum: request.checksum?.text,
-                maximumByteCount: request.maximumByteCount, isPaused: !isRunning,
+                maximumByteCount: request.maximumByteCount, attributes: attributes, isPaused: !isRunning,
                 subscriber: .init(id: id, userInfo: request.userInfo)
             ) { path, info in
                 guard let path = path.path(in: containers), let found = try? disk.information(at: path) else {

@@ -30,6 +30,10 @@ extension ForwardingFileSystem {
         try base.setPermissions(permissions, of: file)
     }
 
+    func setAttributes(_ attributes: FileAttributes, of file: OpenFile, in directory: String) {
+        base.setAttributes(attributes, of: file, in: directory)
+    }
+
     func setAttribute(_ name: String, to value: [UInt8], of file: OpenFile) throws(FileFailure) {
         try base.setAttribute(name, to: value, of: file)
     }
