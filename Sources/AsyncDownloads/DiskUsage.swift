@@ -1,9 +1,7 @@
-internal import Foundation
-
 /// The disk space that the files of unfinished downloads occupy.
 ///
-/// ``Downloader/diskUsage(in:includingSubdirectories:)`` returns it. Only hidden files of the package that belong to this
-/// user are counted. Finished files aren't, and neither is what the system keeps for background sessions.
+/// ``Downloader/diskUsage(in:includingSubdirectories:)`` returns it. Only hidden files of the package that belong to
+/// this user are counted. Finished files aren't, and neither is what the system keeps for background sessions.
 public struct DiskUsage: Sendable, Hashable {
     /// The number of unfinished downloads whose bytes can be used again.
     ///

@@ -192,8 +192,8 @@ public final class Downloader: Sendable {
     ///
     /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when
     /// the files of all downloads are closed and other operations that use files, such as
-    /// ``restore(in:includingSubdirectories:prepare:)``, have ended. Later requests and operations fail with the same error.
-    /// The transfers of a background session continue.
+    /// ``restore(in:includingSubdirectories:prepare:)``, have ended. Later requests and operations fail with the same
+    /// error. The transfers of a background session continue.
     public func shutdown() async {
         await background?.shutDown()
         registry.close()

@@ -21,8 +21,8 @@ public struct FileAttributes: Sendable, Hashable {
 
     /// The protection of the file while the device is locked; `nil` for that of new files in its directory.
     ///
-    /// A file that can't be accessed while the device is locked can't be used again then, and is downloaded once more if
-    /// it is requested. It has no effect on macOS and on systems other than Apple's. Default: `nil`.
+    /// A file that can't be accessed while the device is locked can't be used again then, and is downloaded once more
+    /// if it is requested. It has no effect on macOS and on systems other than Apple's. Default: `nil`.
     public var protection: Protection?
 
     /// Whether macOS treats the file as downloaded from the internet, and checks it before it is opened the first time.

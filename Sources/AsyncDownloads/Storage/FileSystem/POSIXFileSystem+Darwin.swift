@@ -122,8 +122,9 @@ extension POSIXFileSystem {
         }
         do {
             if !isClone { try copyBytes(of: file, to: copy) }
-            // A clone has the permissions of its source.
+            // A clone has the permissions and the attributes of its source.
             try setPermissions(.ownerOnly, of: copy)
+            setAttributes(ofUnfinished: copy)
             return copy
         } catch {
             close(copy)
