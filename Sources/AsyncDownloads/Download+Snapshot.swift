@@ -44,7 +44,7 @@ extension Download {
     ///
     /// ```swift
     /// for await snapshot in download.updates {
-    ///     row.show(snapshot.state, snapshot.progress.fractionCompleted)
+    ///     print(snapshot.state, snapshot.progress.fractionCompleted ?? 0)
     /// }
     /// ```
     ///

@@ -9,8 +9,11 @@ public import struct Foundation.URL
 /// ``errorDescription`` and ``recoverySuggestion``:
 ///
 /// ```swift
+/// do {
+///     let file = try await download.file
+///     print(file.byteCount)
 /// } catch let error where !error.isCancellation {
-///     alert = Alert(title: error.localizedDescription, message: error.recoverySuggestion)
+///     print(error.localizedDescription, error.recoverySuggestion ?? "")
 /// }
 /// ```
 public struct DownloadError: Error, Sendable {

@@ -6,6 +6,9 @@ public import Combine
 
 /// One download of a list, for a user interface.
 ///
+/// <!-- snippet: ios watchos
+/// import SwiftUI
+/// -->
 /// ```swift
 /// struct Row: View {
 ///     let item: DownloadItem

@@ -9,10 +9,16 @@ public import Combine
 
 /// The downloads that a user interface shows, in the order in which they were added.
 ///
+/// <!-- snippet
+/// @MainActor
+/// func show() async throws {
+///     ...
+/// }
+/// -->
 /// ```swift
 /// let list = DownloadList(downloader: downloader)
-/// try await list.restore(in: folder)
-/// list.add(DownloadRequest(from: url, into: folder))
+/// try await list.restore(in: directory)
+/// list.add(DownloadRequest(from: url, into: directory))
 /// ```
 ///
 /// The list contains an item for each download that was added, also after it has ended, until ``remove(_:)`` is called.

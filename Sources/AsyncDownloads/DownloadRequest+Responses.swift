@@ -29,6 +29,8 @@ extension DownloadRequest {
     /// A closure that refuses a response by throwing an error; `nil` refuses none.
     ///
     /// ```swift
+    /// struct NotSigned: Error {}
+    ///
     /// request.validateResponse = { head in
     ///     guard head.headers["X-Signature"] != nil else { throw NotSigned() }
     /// }

@@ -5,7 +5,7 @@ extension Downloader {
     /// Adopts an unfinished download of URLSession and continues it as a file at `destination`.
     ///
     /// ```swift
-    /// let resumeData = try ResumeData(await task.cancelByProducingResumeData() ?? Data())
+    /// let resumeData = try ResumeData(contentsOf: savedFile)
     /// let download = try await downloader.adopt(resumeData, to: destination)
     /// let file = try await download.file
     /// ```

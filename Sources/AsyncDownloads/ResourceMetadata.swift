@@ -4,7 +4,7 @@ public import struct Foundation.URL
 ///
 /// ```swift
 /// let metadata = try await downloader.metadata(for: url)
-/// label.text = metadata.byteCount.map { $0.formatted(.byteCount(style: .file)) }
+/// print(metadata.byteCount.map { $0.formatted(.byteCount(style: .file)) } ?? "unknown size")
 /// ```
 public struct ResourceMetadata: Sendable, Hashable {
     /// The length of the file in bytes, or `nil` if the server doesn't state it.

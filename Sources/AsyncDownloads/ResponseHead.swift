@@ -6,7 +6,11 @@ public import struct Foundation.URL
 /// ``url`` is complete, and may contain a signature.
 ///
 /// ```swift
-/// if let message = error.response?.headers["X-Error-Message"] { show(message) }
+/// do {
+///     _ = try await download.file
+/// } catch {
+///     print(error.response?.headers["X-Error-Message"] ?? error.description)
+/// }
 /// ```
 public struct ResponseHead: Sendable, Hashable {
     /// The URL that responded, after the redirects before it.

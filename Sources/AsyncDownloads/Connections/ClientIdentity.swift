@@ -7,7 +7,7 @@ internal import NIOSSL
 /// A certificate and its private key, by which a client proves its identity to a server (mutual TLS).
 ///
 /// ```swift
-/// configuration.clientIdentity = try ClientIdentity(certificateFile: certificate, keyFile: key)
+/// configuration.clientIdentity = try ClientIdentity(certificateFile: certificateFile, keyFile: keyFile)
 /// ```
 ///
 /// Like a secret header, the identity is for the origin of a request's URL: after a redirect to another origin, it isn't

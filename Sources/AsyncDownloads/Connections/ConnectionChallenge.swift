@@ -4,6 +4,9 @@ public import Foundation
 
 /// A challenge of a connection by URLSession: whether a server is trusted, or which certificate the client presents.
 ///
+/// <!-- snippet: ios
+/// @Sendable func isKnown(_ challenge: URLAuthenticationChallenge) async -> Bool { true }
+/// -->
 /// ```swift
 /// configuration.challenge = { challenge in
 ///     guard challenge.kind == .serverTrust, challenge.host == "mirror.internal" else { return .performDefaultHandling }

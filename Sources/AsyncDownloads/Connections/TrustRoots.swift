@@ -9,7 +9,7 @@ internal import NIOSSL
 /// ```swift
 /// var configuration = Downloader.Configuration()
 /// configuration.transport = .nio
-/// configuration.additionalTrustRoots = try TrustRoots(pemFile: certificates)
+/// configuration.additionalTrustRoots = try TrustRoots(pemFile: certificateFile)
 /// let downloader = Downloader(configuration: configuration)
 /// ```
 ///

@@ -7,10 +7,12 @@ public import struct Foundation.URL
 /// change with an app's updates.
 ///
 /// ```swift
-/// let json = try JSONEncoder().encode(token)
+/// if let token = try await download.resumeToken {
+///     try JSONEncoder().encode(token).write(to: savedFile)
+/// }
 /// // Somewhere else:
-/// let token = try JSONDecoder().decode(ResumeToken.self, from: json)
-/// let partialFile = token.partialFile(relativeTo: sharedDirectory)
+/// let token = try JSONDecoder().decode(ResumeToken.self, from: Data(contentsOf: savedFile))
+/// let partialFile = token.partialFile(relativeTo: directory)
 /// ```
 ///
 /// A token contains no credentials, neither in its headers nor in its URLs: a URL with a user or a password is refused.
@@ -90,6 +92,7 @@ public struct ResumeToken: Sendable, Hashable {
     /// as well; the token's ``identity`` then finds the bytes.
     ///
     /// ```swift
+    /// let token = try JSONDecoder().decode(ResumeToken.self, from: Data(contentsOf: savedFile))
     /// let download = downloader.start(token.request(into: directory))
     /// ```
     public func request(into directory: URL) -> DownloadRequest {
