@@ -85,15 +85,17 @@ struct ComparisonReportTests {
         #expect([Int]().rotated(by: 1) == [])
     }
 
-    @Test func `a chart has a bar and a value for each ratio, and escapes the labels`() {
+    @Test func `a chart has a heading for each workload, a bar and a value for each ratio, and escapes the labels`() {
         let chart = ComparisonChart(bars: [
-            ComparisonChart.Bar(label: "a < b & c", value: 0.5), ComparisonChart.Bar(label: "long", value: 20),
+            ComparisonChart.Bar(workload: "a < b & c", reference: "curl", value: 0.5),
+            ComparisonChart.Bar(workload: "a < b & c", reference: "aria2c", value: 20),
         ])
         let svg = chart.svg(.light)
-        #expect(svg.contains(">a &lt; b &amp; c</text>"))
+        #expect(svg.components(separatedBy: ">a &lt; b &amp; c</text>").count == 2, "there is one heading")
+        #expect(svg.contains(">beside curl</text>") && svg.contains(">beside aria2c</text>"))
         #expect(svg.contains(">0.50</text>") && svg.contains(">20.00</text>"))
-        // The space for ratios up to 2 is 380 wide.
-        #expect(svg.contains("width=\"95\"") && svg.contains("width=\"380\""))
+        // The space for ratios up to 2 is 340 wide.
+        #expect(svg.contains("width=\"85\"") && svg.contains("width=\"340\""))
         #expect(chart.svg(.dark) != svg)
     }
 }

@@ -25,7 +25,10 @@ struct ComparisonReport: Sendable, Codable {
     /// Writes the tables, the measurements, and the charts to files in a directory, which is created if necessary.
     func write(to directory: URL) throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let chart = ComparisonChart(bars: summary.map { ComparisonChart.Bar(label: $0.label, value: $0.wallRatio) })
+        let chart = ComparisonChart(
+            bars: summary.map {
+                ComparisonChart.Bar(workload: $0.title, reference: $0.other.rawValue, value: $0.wallRatio)
+            })
         for (name, text) in [
             ("comparison.md", markdown + "\n"), ("comparison.json", try ScaleReport.encode(self) + "\n"),
             ("performance.svg", chart.svg(.light)), ("performance~dark.svg", chart.svg(.dark)),
@@ -63,9 +66,6 @@ extension ComparisonReport {
         let wallRatio: Double
         /// The ratio of the processor times; nil if the other program uses none.
         let processorRatio: Double?
-
-        /// The description in a chart.
-        var label: String { "\(title), beside \(other.rawValue)" }
     }
 
     /// The comparisons with the references of each workload.
