@@ -48,6 +48,7 @@ struct User: Sendable {
 
 struct Catalog: Sendable {
     func url(of name: String) -> URL { unavailable() }
+    func contains(_ entityTag: String?) async throws -> Bool { unavailable() }
 }
 
 struct Library: Sendable {

@@ -39,6 +39,27 @@ struct ContentChangePolicyTests {
     }
 
     @Test(arguments: Engine.allCases)
+    func `rule 35: with a digest and an identity, a mirror continues the bytes of another one`(
+        _ engine: Engine
+    ) async throws {
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: Self.cut)]]), at: "/one")
+            environment.server.serve(Resource(Self.content, entityTag: "\"b\""), at: "/two")
+            var request = Self.request(environment, Self.content.sha256)
+            request.identity = "film-4711"
+            request.retryPolicy = .never
+            let first = await EventLog(of: environment.downloader.start(request))
+            #expect(first.error?.retainedByteCount == Self.cut)
+            request.url = environment.server.url("/two")
+            let second = await EventLog(of: environment.downloader.start(request))
+            #expect(second.error == nil && second.restarts == [])
+            #expect(Set(environment.server.requests(at: "/two").map(offset(of:))) == [Self.cut])
+            #expect(try environment.holds(Self.content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `rule 35: the policy can be set for the downloader`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine, configure: { $0.contentChangePolicy = .verify }) {
             environment async throws in
