@@ -1,4 +1,10 @@
 /// The expected digest of a whole file.
+///
+/// ```swift
+/// let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+/// request.checksum = .sha256(digest)
+/// request.checksum = Checksum("sha-256=\(digest)")
+/// ```
 public struct Checksum: Sendable, Hashable {
     /// An algorithm that computes a digest.
     public enum Algorithm: String, Sendable, Hashable, CaseIterable {

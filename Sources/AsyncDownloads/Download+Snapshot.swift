@@ -2,6 +2,11 @@ public import struct Foundation.Date
 
 extension Download {
     /// The condition of a download at one time.
+    ///
+    /// ```swift
+    /// let snapshot = download.snapshot
+    /// if snapshot.state == .failed, let error = snapshot.error { print(error.localizedDescription) }
+    /// ```
     public struct Snapshot: Sendable, Hashable, Identifiable {
         /// The identifier of the download.
         public var id: Download.ID

@@ -2,6 +2,13 @@ public import struct Foundation.URL
 
 /// A handle on a download.
 ///
+/// ```swift
+/// let download = downloader.start(DownloadRequest(from: url, to: destination))
+/// download.pause()
+/// download.resume()
+/// let file = try await download.file
+/// ```
+///
 /// Several downloads may share one transfer; pausing, canceling, or discarding one of them doesn't affect the others.
 /// Releasing a handle has no effect: the download continues, and ``Downloader/downloads(for:)`` returns another handle
 /// on it. All members may be used from any thread, at any time, and any number of times.

@@ -1,5 +1,15 @@
 /// A step of a download, as reported by ``Download/events``.
 ///
+/// ```swift
+/// for try await event in download.events {
+///     switch event {
+///     case .progress(let progress): print(progress.fractionCompleted ?? 0)
+///     case .restarted(let reason, let count): print("\(count) bytes discarded: \(reason)")
+///     default: break
+///     }
+/// }
+/// ```
+///
 /// By default, at most ten progress events per second are emitted. All events are delivered in order. If a consumer has a thousand unread events, some are
 /// omitted, and ``omitted(count:)`` reports how many. Later versions may add cases, so include a default case when you
 /// switch on an event.

@@ -6,6 +6,13 @@ public import Logging
 
 extension Downloader {
     /// The settings of a downloader, which apply where a request doesn't specify its own.
+    ///
+    /// ```swift
+    /// var configuration = Downloader.Configuration()
+    /// configuration.maximumConcurrentTransfersPerHost = 4
+    /// configuration.networkAccess = NetworkAccess(allowsCellular: false)
+    /// let downloader = Downloader(configuration: configuration)
+    /// ```
     public struct Configuration: Sendable {
         /// The HTTP engine.
         ///

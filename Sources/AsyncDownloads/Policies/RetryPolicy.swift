@@ -1,5 +1,10 @@
 /// A policy that decides how often, and after which delay, a failed attempt is repeated.
 ///
+/// ```swift
+/// configuration.retryPolicy = RetryPolicy(maximumRetries: 10, baseDelay: .seconds(2))
+/// request.retryPolicy = .never
+/// ```
+///
 /// Only failures that may be temporary are retried (``DownloadError/isRetryable``), such as timeouts, lost and refused
 /// connections, unresolved host names, truncated bodies, and the status codes 408, 429, 500, 502, 503, 504, and 520 to
 /// 524. The delay before the n-th retry is drawn uniformly from zero to `baseDelay × 2ⁿ⁻¹`, at most ``maximumDelay``.
