@@ -76,12 +76,9 @@ private struct Recorder: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    func log(
-        level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-        function: String, line: UInt
-    ) {
-        let all = self.metadata.merging(metadata ?? [:]) { $1 }.map { "\($0.key)=\($0.value)" }
-        entries.withLock { $0.append("\(level) \(message) \(all.sorted().joined(separator: " "))") }
+    func log(event: LogEvent) {
+        let all = self.metadata.merging(event.metadata ?? [:]) { $1 }.map { "\($0.key)=\($0.value)" }
+        entries.withLock { $0.append("\(event.level) \(event.message) \(all.sorted().joined(separator: " "))") }
     }
 }
 #endif
