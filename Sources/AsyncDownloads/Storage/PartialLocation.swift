@@ -33,7 +33,7 @@ package struct PartialLocation: Sendable, Hashable {
 package struct RequestRecord: Sendable, Hashable {
     /// The requested URL without its fragment.
     package var url: String
-    /// The public headers (``DownloadRequest/nonsecretHeaders``), as name and value pairs.
+    /// The nonsecret headers (``DownloadRequest/nonsecretHeaders``), as name and value pairs.
     package var headers: [[String]]
     /// Whether the request also had secret headers, which a later process has to supply again.
     package var hasSecretHeaders: Bool

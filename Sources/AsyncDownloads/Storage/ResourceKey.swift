@@ -5,14 +5,14 @@
 struct ResourceKey: Sendable, Hashable {
     /// The caller's identity of the resource, or its URL in normal form.
     private let resource: ByteText
-    /// The public headers, each as a name in lowercase and a value.
+    /// The nonsecret headers, each as a name in lowercase and a value.
     private let headers: [[ByteText]]
     /// The caller's name for the user whose credentials are sent.
     let account: ByteText?
 
     /// - Parameters:
     ///   - url: The URL in normal form; it does not count if there is an identity.
-    ///   - headers: The public headers in the order of their names, as name and value pairs.
+    ///   - headers: The nonsecret headers in the order of their names, as name and value pairs.
     init(url: String, identity: String?, headers: some Sequence<[String]>, account: String?) {
         // A URL cannot contain a space, so an identity is never confused with a URL.
         resource = ByteText(identity.map { "named \($0)" } ?? url)
@@ -42,7 +42,7 @@ struct SharingKey: Sendable, Hashable {
 
 /// A digest by which later processes recognize the resource that a file contains.
 ///
-/// It stands for the URL in normal form or the identity, the public headers, and the account: the first 12 bytes of a
+/// It stands for the URL in normal form or the identity, the nonsecret headers, and the account: the first 12 bytes of a
 /// SHA-256 digest, so that no one can choose a URL that is mistaken for another one.
 struct ResourceDigest: Sendable, Hashable {
     static let byteCount = 12

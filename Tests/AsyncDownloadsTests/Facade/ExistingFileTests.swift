@@ -158,7 +158,7 @@ struct ExistingFileTests {
             try handle.close()
             #expect(try await environment.downloader.download(request).isReused == false)
             #expect(try environment.holds(Self.content))
-            // Another resource, other public headers, an account, and secret headers.
+            // Another resource, other nonsecret headers, an account, and secret headers.
             var others = [environment.request("/b"), environment.request("/a"), environment.request("/a")]
             others[1].headers["Accept"] = "text/plain"
             others[2].account = "user"

@@ -73,8 +73,9 @@ struct SecretHeaderTests {
     }
 
     @Test(arguments: ["Authorization", "cookie", "PROXY-AUTHORIZATION", "", "a b", "a\r\nb"])
-    func `boundary 4: credentials and malformed names cannot be declared as public headers`(_ name: String) async throws
-    {
+    func `boundary 4: credentials and malformed names cannot be declared as nonsecret headers`(
+        _ name: String
+    ) async throws {
         try await TestEnvironment.with { environment async throws in
             var request = environment.request("/a")
             request.nonsecretHeaders = [name]
@@ -87,7 +88,7 @@ struct SecretHeaderTests {
         }
     }
 
-    @Test func `boundary 4: a token contains only public headers`() throws {
+    @Test func `boundary 4: a token contains only nonsecret headers`() throws {
         let url = try #require(URL(string: "https://a.example/"))
         let token = try ResumeToken(
             url: url, receivedRanges: [0..<5], headers: ["Accept": "a", "X-Edition": "b", "X-AuthToken": "s3cret"],

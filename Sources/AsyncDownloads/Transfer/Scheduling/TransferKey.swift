@@ -7,7 +7,7 @@ struct TransferKey: Sendable, Hashable {
     /// The scheme and the host are in lowercase, the path is at least `/`, and there is no default port and no
     /// fragment.
     let url: String
-    /// The public headers in the order of their names, which has no meaning in HTTP (RFC 9110, 5.3).
+    /// The nonsecret headers in the order of their names, which has no meaning in HTTP (RFC 9110, 5.3).
     let headers: HeaderFields
     /// What stands for the user whose bytes the secret headers receive (``CallerHeaders/credentials``).
     let secretHeaders: HeaderFields
@@ -58,7 +58,7 @@ extension TransferKey {
             url: request.url, headers: request.callerHeaders, identity: request.identity, account: request.account)
     }
 
-    /// The public headers as a checkpoint records them: name and value pairs.
+    /// The nonsecret headers as a checkpoint records them: name and value pairs.
     var headerPairs: [[String]] { Self.pairs(of: headers) }
 
     private static func pairs(of headers: HeaderFields) -> [[String]] { headers.map { [$0.name, $0.value] } }

@@ -90,7 +90,8 @@ struct FinishedFileRecordTests {
         #expect(readCount > 10, "some of the values have to be readable")
     }
 
-    @Test func `rule 60: the digest of a resource is that of its URL or identity, its public headers, and its account`()
+    @Test
+    func `rule 60: the digest of a resource is that of its URL or identity, its nonsecret headers, and its account`()
         throws
     {
         func request(
