@@ -1,5 +1,6 @@
 internal import AsyncDownloads
 internal import Foundation
+internal import HTTPTypes
 internal import TestSupport
 internal import Testing
 
@@ -7,7 +8,7 @@ internal import Testing
 internal import FoundationNetworking
 #endif
 
-/// Requests that are created from requests of Foundation.
+/// Requests that are created from requests of Foundation and of swift-http-types.
 @Suite(.endsWhenHung)
 struct URLRequestTests {
     private static let url = URL.sample("https://a.example/file")
@@ -34,4 +35,25 @@ struct URLRequestTests {
             #expect(error?.code == .invalidRequest)
         }
     }
+
+    #if ServerStack
+    @Test func `a request of swift-http-types has a URL and repeated fields`() throws {
+        var request = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/file?x=1")
+        request.headerFields.append(HTTPField(name: .accept, value: "a/b"))
+        request.headerFields.append(HTTPField(name: .accept, value: "c/d"))
+        let download = try DownloadRequest(request, to: .memory)
+        #expect(download.url == .sample("https://a.example/file?x=1"))
+        #expect(download.headers.values(for: "Accept") == ["a/b", "c/d"])
+        request.path = nil
+        #expect(try DownloadRequest(request, to: .memory).url == .sample("https://a.example/"))
+        for change in [{ $0.method = .head }, { $0.scheme = nil }, { $0.authority = nil }]
+            as [(inout HTTPRequest) -> Void]
+        {
+            var request = request
+            change(&request)
+            let error = #expect(throws: DownloadError.self) { try DownloadRequest(request, to: .memory) }
+            #expect(error?.code == .invalidRequest)
+        }
+    }
+    #endif
 }

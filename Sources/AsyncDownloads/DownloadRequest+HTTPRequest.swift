@@ -1,0 +1,25 @@
+#if ServerStack
+internal import Foundation
+public import HTTPTypes
+
+extension DownloadRequest {
+    /// Creates a request from an `HTTPRequest` of swift-http-types.
+    ///
+    /// The URL consists of the scheme, the authority, and the path, which is `/` if there is none. The header fields are used.
+    /// This initializer requires the trait `ServerStack`.
+    ///
+    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/invalidRequest`` if the request has another method
+    ///   than GET, or no scheme, or no authority, or if they form no URL. Header fields that can't be sent are refused when the
+    ///   download starts.
+    public init(_ request: HTTPRequest, to destination: Destination) throws(DownloadError) {
+        guard let scheme = request.scheme, let authority = request.authority,
+            let url = URL(string: "\(scheme)://\(authority)\(request.path ?? "/")")
+        else { throw DownloadError(.invalidRequest, "the request has no URL") }
+        guard request.method == .get else {
+            throw DownloadError(.invalidRequest, "only GET requests can be downloaded", url: url)
+        }
+        self.init(from: url, to: destination)
+        for field in request.headerFields { headers.append(field.value, for: field.name.rawName) }
+    }
+}
+#endif
