@@ -6,6 +6,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
 /// Guards the packages of the library: a consumer without the trait resolves none, from SwiftPM 6.2 on.
@@ -37,6 +38,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.24.0"),
@@ -48,6 +50,7 @@ let package = Package(
             dependencies: [
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: serverStack),
                 .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: serverStack),
                 .product(name: "Logging", package: "swift-log", condition: serverStack),
                 .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
@@ -127,6 +130,7 @@ let package = Package(
                 "AsyncDownloads", "ConformanceRows", "LoopbackServer", "ScriptedDaemon", "TestSupport",
                 "background-client",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ],

@@ -144,10 +144,9 @@ extension Downloader {
                     answer.yield(request)
                 }
             }
-            var unread = answers.makeAsyncIterator()
             await addDownloads(to: &group, limit: limit, body) {
                 demand.yield()
-                return await unread.next()
+                return await answers.first { _ in true }
             }
         }
         if Task.isCancelled { throw DownloadError(.cancelled) }

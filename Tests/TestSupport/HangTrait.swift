@@ -31,7 +31,7 @@ package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
     }
 
     package func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+        for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
         // A test can have the trait several times, from each enclosing suite and from itself, but is registered once.
         guard !Self.isWatching else { return try await function() }

@@ -164,21 +164,18 @@ struct InterruptionPointTests {
             let download = fixture.downloader.start(try request(on: fixture))
             var states = download.states.makeAsyncIterator()
             var seen: [Download.State] = []
-            func wait(for state: Download.State) async {
-                while seen.last != state, let next = await states.next() { seen.append(next) }
-            }
             try await point.reach(on: fixture)
-            await wait(for: point.state)
+            while seen.last != point.state, let next = await states.next() { seen.append(next) }
             if !point.isTooLate {
                 download.pause()
                 await fixture.endCancelled()
-                await wait(for: .paused)
+                while seen.last != .paused, let next = await states.next() { seen.append(next) }
                 download.resume()
             }
             fixture.disk.reading.open()
             fixture.disk.renaming.open()
             await fixture.finish(download, InterruptionPoint.object)
-            await wait(for: .completed)
+            while seen.last != .completed, let next = await states.next() { seen.append(next) }
             #expect(await states.next() == nil)
             #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 != $1 }, "\(seen)")
         }
