@@ -13,6 +13,9 @@
 /// By default, at most ten progress events per second are emitted. All events are delivered in order. If a consumer has a thousand unread events, some are
 /// omitted, and ``omitted(count:)`` reports how many. Later versions may add cases, so include a default case when you
 /// switch on an event.
+#if hasAttribute(nonexhaustive)
+@nonexhaustive(warn)
+#endif
 public enum DownloadEvent: Sendable {
     /// The download is waiting, for example for its turn.
     case waiting(reason: WaitingReason)

@@ -4,12 +4,14 @@ public import Foundation
 ///
 /// ```swift
 /// configuration.onExchange = { record in
-///     counter.increment(by: record.byteCount)
-///     if let time = record.timeToHead { timer.record(duration: time) }
+///     print(record.url, record.statusCode ?? 0, record.byteCount, record.duration)
 /// }
 /// ```
 public struct ExchangeRecord: Sendable, Hashable {
-    /// The reason why a request was sent.
+    /// The reason why a request was sent; later versions may add cases.
+    #if hasAttribute(nonexhaustive)
+    @nonexhaustive(warn)
+    #endif
     public enum Reason: Sendable, Hashable, CaseIterable {
         /// The file is requested from its first byte.
         case start
