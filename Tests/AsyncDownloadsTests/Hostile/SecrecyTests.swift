@@ -137,8 +137,8 @@ struct SecrecyTests {
             request.headers = Self.headers
             let log = await EventLog(of: environment.downloader.start(request))
             #expect(log.restarts == [.contentChanged])
-            let lines = recorder.lines(with: "[http://127.0.0.1:\(environment.server.port)\(path)]")
-            #expect(lines.count == 3, "two retries and a restart: \(lines)")
+            let lines = recorder.lines(with: "http://127.0.0.1:\(environment.server.port)\(path)")
+            #expect(lines.count == 4, "two retries, a restart, and the end: \(lines)")
             for line in lines { #expect(!line.contains("s3cret") && !line.contains("\n"), "\(line)") }
         }
     }
