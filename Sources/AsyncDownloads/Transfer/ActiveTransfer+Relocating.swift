@@ -69,7 +69,8 @@ extension ActiveTransfer {
             case .success(true): state.storage.endMove(at: location)
             case .failure(let error) where error.isOfLocation:
                 state.storage.endMove(at: nil)
-                environment.log.notice("a body stays in memory", error)
+                decision.effects.append(
+                    DeferredEffect { [environment] in environment.log.notice("a body stays in memory", error) })
                 detach(from: ByteText(location.directory), error, &state, &decision)
                 moveToDiskIfWanted(&state, &decision)
             case .success(false), .failure:

@@ -39,6 +39,34 @@ struct LogTests {
         }
     }
 
+    @Test func `a closure may use the download that a message is about`() async throws {
+        let download = Mutex<Download?>(nil)
+        let messages = Mutex<[String]>([])
+        try await TestEnvironment.with(
+            configure: {
+                $0.onLog = { message in
+                    let state = download.withLock { $0 }?.snapshot.state
+                    messages.withLock { $0.append("\(message.text): \(state.map { "\($0)" } ?? "")") }
+                }
+            }
+        ) { environment async throws in
+            environment.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/a")
+            var request = environment.request("/a")
+            request.destination = .memory
+            let first = environment.downloader.start(request)
+            try await first.progress(reaching: 100_000)
+            download.withLock { $0 = first }
+            // A file is where the directory of the destination would be.
+            try Data().write(to: environment.directory.appending(path: "occupied"))
+            let second = environment.downloader.start(environment.request("/a", to: "occupied/file"))
+            #expect(await second.failure?.code == .destinationUnusable)
+            environment.server.release("/a")
+            _ = try await first.file
+            #expect(messages.withLock { $0 }.contains("a body stays in memory: downloading"))
+        }
+    }
+
     #if ServerStack
     @Test func `a logger receives messages with its metadata`() async throws {
         let recorder = Recorder()
