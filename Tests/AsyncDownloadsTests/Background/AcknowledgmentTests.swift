@@ -28,6 +28,22 @@ struct AcknowledgmentTests {
         }
     }
 
+    @Test func `a superseded download whose handle was released needs no outcome`() async throws {
+        let app = try BackgroundApp()
+        let first = app.launch()
+        first.downloader.start(app.request(1))
+        var request = app.request(1)
+        request.duplicatePolicy = .cancelExisting
+        let download = first.downloader.start(request)
+        try await first.settle()
+        try app.service.finish(app.tasks[0], status: 200)
+        try await first.deliver()
+        #expect(await download.failure == nil)
+        try await first.settle()
+        first.kill()
+        #expect(try await app.launch().restored().isEmpty)
+    }
+
     @Test(arguments: Use.allCases, [200, 404])
     func `background 21: an outcome is remembered until the app has received it`(use: Use, status: Int) async throws {
         let app = try BackgroundApp()

@@ -83,6 +83,7 @@ package struct BackgroundCore: Sendable {
             (id, isNew) = (journal.add(resource), true)
         }
         if let subscriber { callers.insert(subscriber.id) }
+        let isShared = options.sharedContainerIdentifier != nil
         let (delivery, isIdle) =
             journal.update(id) { record -> (Int, Bool) in
                 var wanted = BackgroundDelivery(
@@ -104,8 +105,9 @@ package struct BackgroundCore: Sendable {
                     number = wanted.id
                 }
                 if let subscriber, let index = record.deliveries.firstIndex(where: { $0.id == number }) {
-                    // Those of an earlier process whose handles were not restored have no reader.
-                    record.deliveries[index].subscribers.removeAll { !callers.contains($0.id) }
+                    // Those of an earlier process whose handles were not restored have no reader. In an app group, they may
+                    // be those of another process that is running.
+                    if !isShared { record.deliveries[index].subscribers.removeAll { !callers.contains($0.id) } }
                     record.deliveries[index].add(subscriber)
                 }
                 if wasIdle, !record.openDeliveries.isEmpty {

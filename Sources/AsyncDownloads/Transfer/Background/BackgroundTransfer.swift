@@ -9,8 +9,10 @@ final class BackgroundTransfer: Sendable {
         var subscribers = SubscriberSet()
         /// The deliveries of the journal's record that serve the subscribers.
         var deliveries: [SubscriberID: Int] = [:]
+        /// The downloads of the subscribers that have a delivery, some of which may have been forgotten.
+        var downloads: [SubscriberID: DownloadID] = [:]
         /// The subscribers that have the outcome of their delivery, which the app has not received yet.
-        private var unacknowledged: Set<SubscriberID> = []
+        private(set) var unacknowledged: Set<SubscriberID> = []
         /// The number of the record in the journal; nil until the session has processed the first subscriber.
         var record: Int?
         /// The state of the work, as an active subscriber that is not paused sees it.
@@ -39,7 +41,7 @@ final class BackgroundTransfer: Sendable {
             _ id: SubscriberID
         ) -> (record: Int, delivery: Int, download: DownloadID)? {
             guard unacknowledged.remove(id) != nil, let record, let delivery = deliveries[id],
-                let download = subscribers[id]?.downloadID
+                let download = downloads[id]
             else { return nil }
             return (record, delivery, download)
         }
@@ -123,23 +125,24 @@ final class BackgroundTransfer: Sendable {
     }
 
     /// Binds a subscriber to the delivery that serves it.
-    func bind(_ id: SubscriberID, to delivery: Int, of record: Int) {
+    func bind(_ id: SubscriberID, _ download: DownloadID, to delivery: Int, of record: Int) {
         update { state, _ in
             state.record = record
-            state.deliveries[id] = delivery
+            (state.deliveries[id], state.downloads[id]) = (delivery, download)
         }
     }
 
     /// The number of the record in the journal; nil until the session has processed a subscriber.
     var record: Int? { update { state, _ in state.record } }
 
-    /// Returns the delivery and record of a subscriber, and whether another active subscriber has the same delivery.
+    /// Returns the delivery and record of a subscriber, and whether another subscriber needs the same delivery: it has no
+    /// outcome, or the app has not received it yet.
     func binding(of id: SubscriberID) -> (record: Int, delivery: Int, download: DownloadID?, isShared: Bool)? {
         update { state, _ in
             guard let record = state.record, let delivery = state.deliveries[id] else { return nil }
-            let download = state.subscribers[id]?.downloadID
-            let isShared = state.subscribers.active.contains { $0.id != id && state.deliveries[$0.id] == delivery }
-            return (record, delivery, download, isShared)
+            let needing = state.subscribers.activeIDs + state.unacknowledged
+            let isShared = needing.contains { $0 != id && state.deliveries[$0] == delivery }
+            return (record, delivery, state.downloads[id], isShared)
         }
     }
 

@@ -50,12 +50,14 @@ extension BackgroundWorker {
             if request.refreshURL != nil { core.refreshable.insert(record) }
             return actions + core.permit(resource.networks, record)
         }
-        bind(transfer, subscriber, record: added.record, delivery: added.delivery)
+        bind(transfer, subscriber, id, record: added.record, delivery: added.delivery)
         return actions + outcome(of: added.delivery, added.record)
     }
 
-    private func bind(_ transfer: BackgroundTransfer, _ subscriber: SubscriberID, record: Int, delivery: Int) {
-        transfer.bind(subscriber, to: delivery, of: record)
+    private func bind(
+        _ transfer: BackgroundTransfer, _ subscriber: SubscriberID, _ id: DownloadID, record: Int, delivery: Int
+    ) {
+        transfer.bind(subscriber, id, to: delivery, of: record)
         transfers[record] = transfer
     }
 
@@ -113,7 +115,7 @@ extension BackgroundWorker {
 
     /// Forgets the handles of a client that was shut down; what they asked for continues.
     func forgetHandles() {
-        transfers = [:]
+        (transfers, log) = ([:], Log())
         for task in (opened?.refreshes ?? [:]).values { task.cancel() }
         _ = withCore { core in
             core.forgetCallers()
@@ -192,7 +194,7 @@ extension BackgroundWorker {
         guard let joined = opened.session.join(subscriber.id, request, isRunning: !record.isPaused) else {
             preconditionFailure("a request that is coalesced was refused")
         }
-        bind(joined.transfer, joined.subscriber, record: record.id, delivery: delivery.id)
+        bind(joined.transfer, joined.subscriber, subscriber.id, record: record.id, delivery: delivery.id)
         self.opened?.core.callers.insert(subscriber.id)
         joined.transfer.show(record, progress: opened.core.progress[record.id])
         return RestoredItem(
