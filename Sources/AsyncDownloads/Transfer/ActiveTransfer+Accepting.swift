@@ -17,7 +17,7 @@ extension ActiveTransfer {
             ask(subscriber, request, about: candidate, &state, &decision)
         }
         if state.subscribers.isEmpty, let last = state.subscribers.lastDetached,
-            !state.acceptance.hasRefused(last.id),
+            !state.acceptance.hasRefused(last.id), !state.acceptance.hadAccepted(last.id),
             last.request.responseValidation != nil || last.request.refusal(of: candidate) != nil
         {
             // The transfer continues without subscribers, for the one that has left, and whose closure can't be asked.

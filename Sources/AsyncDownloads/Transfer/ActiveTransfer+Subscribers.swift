@@ -108,10 +108,11 @@ extension ActiveTransfer {
         let policy = policy ?? environment.abandonment
         let isLast = state.subscribers.activeCount == 1
         let keepingBytes = keepingBytes && !(isLast && policy == .discard)
-        // A question about the metadata of a resource has no result without its subscriber.
+        // A question about the metadata of a resource has no result without its subscriber, and a response that it has not
+        // accepted has no recipient.
         let continuesAlone =
             isLast && keepingBytes && policy == .finish && state.machine.intent == .run
-            && state.subscribers[id]?.request.purpose == .download
+            && state.subscribers[id]?.request.purpose == .download && !state.acceptance.isPending(id)
         guard end(id, outcome, keepingBytes: keepingBytes, keepingPath: continuesAlone, &state, &decision) else {
             return
         }

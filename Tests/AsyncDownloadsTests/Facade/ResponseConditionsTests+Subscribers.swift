@@ -118,4 +118,38 @@ extension ResponseConditionsTests {
             #expect(try !environment.leftovers.contains("file.bin") && validation.count == 0)
         }
     }
+
+    @Test func `rule 66: a transfer that continues alone keeps the acceptance of the last subscriber`() async throws {
+        try await TestEnvironment.with(configure: { $0.abandonmentPolicy = .finish }) { environment async throws in
+            serve(environment, script: [[.stall(after: 100_000), .cut(after: 150_000)]])
+            let validation = Validation()
+            var request = environment.request("/a")
+            request.validateResponse = validation.validate
+            let download = environment.downloader.start(request)
+            try await download.progress(reaching: 100_000)
+            download.cancel()
+            environment.server.release("/a")
+            while try !environment.leftovers.contains("file.bin") { await Task.yield() }
+            #expect(validation.count == 1 && environment.server.requests(at: "/a").map(\.status) == [200, 206])
+            #expect(try environment.holds(Self.content))
+        }
+    }
+
+    @Test func `rule 66: a transfer does not continue alone while its response is being examined`() async throws {
+        try await TestEnvironment.with(configure: { $0.abandonmentPolicy = .finish }) { environment async throws in
+            serve(environment, script: [[.stall(after: 50_000)]])
+            let gate = Gate()
+            let validation = Validation(behind: gate)
+            var request = environment.request("/a")
+            request.validateResponse = validation.validate
+            let download = environment.downloader.start(request)
+            await validation.called()
+            download.cancel()
+            // The connection is closed although the server has more to send.
+            await environment.server.idle(at: "/a")
+            gate.open()
+            await environment.downloader.shutdown()
+            #expect(try environment.leftovers == [])
+        }
+    }
 }

@@ -10,6 +10,8 @@ struct ResponseAcceptance: Sendable {
     private(set) var candidate: CandidateResponse?
     private var accepted: Set<SubscriberID> = []
     private var refused: Set<SubscriberID> = []
+    /// The last subscriber that was detached after it had accepted the response.
+    private var departed: SubscriberID?
     private var validations: [SubscriberID: Validation] = [:]
     private var validationCount = 0
     /// The exchange whose body is held back.
@@ -28,6 +30,9 @@ struct ResponseAcceptance: Sendable {
     /// Returns whether the closure of a subscriber is being called.
     func isPending(_ id: SubscriberID) -> Bool { validations[id] != nil }
 
+    /// Returns whether a subscriber that was detached had accepted the response.
+    func hadAccepted(_ id: SubscriberID) -> Bool { departed == id }
+
     /// Returns whether a subscriber has refused a response.
     func hasRefused(_ id: SubscriberID) -> Bool { refused.contains(id) }
 
@@ -40,7 +45,7 @@ struct ResponseAcceptance: Sendable {
     mutating func begin(_ new: CandidateResponse, continues: Bool) -> [Task<Void, Never>] {
         defer { candidate = new }
         if continues || candidate.map(new.isSame) ?? false { return [] }
-        defer { (accepted, validations) = ([], [:]) }
+        defer { (accepted, departed, validations) = ([], nil, [:]) }
         return validations.values.compactMap(\.task)
     }
 
@@ -79,7 +84,7 @@ struct ResponseAcceptance: Sendable {
     ///
     /// A subscriber that leaves while its closure is called has not accepted the response, so it gets no file.
     mutating func remove(_ id: SubscriberID) -> Task<Void, Never>? {
-        accepted.remove(id)
+        if accepted.remove(id) != nil { departed = id }
         guard let validation = validations.removeValue(forKey: id) else { return nil }
         refused.insert(id)
         return validation.task
