@@ -15,6 +15,8 @@ struct SubscriberSet: Sendable {
     private var pausedCount = 0
     /// The policies of the running subscribers, each once.
     private var policies = ResolvedPolicies.Tally()
+    /// The policies of those that aren't paused.
+    private var unpausedPolicies = ResolvedPolicies.Tally()
     /// The subscriber that detached last, for which the transfer may continue.
     private(set) var lastDetached: (id: SubscriberID, request: DownloadRequest)?
 
@@ -70,13 +72,8 @@ struct SubscriberSet: Sendable {
         var all = policies.combined
         // A subscriber that has left may have wanted a file.
         all?.wantsFile = wantsFile
-        if pausedCount > 0, pausedCount < activeCount {
-            // The transfer runs for the others only, so it uses no network that only a paused subscriber permits.
-            let running = active.lazy.filter { !$0.subscriber.isPaused }.map(\.subscriber.policies.networkAccess)
-            if let first = running.first(where: { _ in true }) {
-                all?.networkAccess = running.reduce(first) { $0.combined(with: $1) }
-            }
-        }
+        // The transfer runs for those that aren't paused, so it uses no network that only a paused one permits.
+        if let unpaused = unpausedPolicies.combined { all?.networkAccess = unpaused.networkAccess }
         return all
     }
 
@@ -170,6 +167,7 @@ struct SubscriberSet: Sendable {
         if recorded.count < RecordedSubscriber.maximumCount { recorded.append((downloadID, request)) }
         running.insert(Subscriber(downloadID, request: request, policies: policies, at: now), id: id)
         self.policies.insert(policies)
+        unpausedPolicies.insert(policies)
         if isPaused { _ = setPaused(true, id, at: now) }
         return id
     }
@@ -183,6 +181,10 @@ struct SubscriberSet: Sendable {
         _ = running.update(id) { $0.policies = new }
         policies.remove(old)
         policies.insert(new)
+        if running[id]?.isPaused == false {
+            unpausedPolicies.remove(old)
+            unpausedPolicies.insert(new)
+        }
         return true
     }
 
@@ -193,8 +195,9 @@ struct SubscriberSet: Sendable {
             subscriber.setPaused(isPaused, at: now)
             return true
         }
-        guard isChange == true else { return false }
+        guard isChange == true, let policies = running[id]?.policies else { return false }
         pausedCount += isPaused ? 1 : -1
+        if isPaused { unpausedPolicies.remove(policies) } else { unpausedPolicies.insert(policies) }
         hasChanged(id)
         return true
     }
@@ -206,7 +209,7 @@ struct SubscriberSet: Sendable {
         _ id: SubscriberID, _ outcome: Outcome, at progress: DownloadProgress = DownloadProgress()
     ) -> [DeferredEffect] {
         guard var subscriber = running.remove(id) else { return [] }
-        if subscriber.isPaused { pausedCount -= 1 }
+        if subscriber.isPaused { pausedCount -= 1 } else { unpausedPolicies.remove(subscriber.policies) }
         policies.remove(subscriber.policies)
         lastDetached = (id, subscriber.request)
         if activeCount > 0, !outcome.isShutdown { recorded.removeAll { $0.id == subscriber.downloadID } }
