@@ -12,8 +12,11 @@ extension DownloadRequest {
     ///   than GET, or no scheme, or no authority, or if they form no URL. Header fields that can't be sent are refused when the
     ///   download starts.
     public init(_ request: HTTPRequest, to destination: Destination) throws(DownloadError) {
-        guard let scheme = request.scheme, let authority = request.authority,
-            let url = URL(string: "\(scheme)://\(authority)\(request.path ?? "/")")
+        let path = request.path ?? "/"
+        // Otherwise, a part of one of them could become a part of another one, and change the host.
+        guard let scheme = request.scheme, let authority = request.authority, path.utf8.first == UInt8(ascii: "/"),
+            !authority.utf8.contains(where: { "/?#@\\".utf8.contains($0) }),
+            let url = URL(string: "\(scheme)://\(authority)\(path)")
         else { throw DownloadError(.invalidRequest, "the request has no URL") }
         guard request.method == .get else {
             throw DownloadError(.invalidRequest, "only GET requests can be downloaded", url: url)

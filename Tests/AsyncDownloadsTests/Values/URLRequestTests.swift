@@ -46,9 +46,10 @@ struct URLRequestTests {
         #expect(download.headers.values(for: "Accept") == ["a/b", "c/d"])
         request.path = nil
         #expect(try DownloadRequest(request, to: .memory).url == .sample("https://a.example/"))
-        for change in [{ $0.method = .head }, { $0.scheme = nil }, { $0.authority = nil }]
-            as [(inout HTTPRequest) -> Void]
-        {
+        for change in [
+            { $0.method = .head }, { $0.scheme = nil }, { $0.authority = nil }, { $0.path = ".b.example/x" },
+            { $0.authority = "a.example/x?" }, { $0.authority = "user@a.example" }, { $0.path = "" },
+        ] as [(inout HTTPRequest) -> Void] {
             var request = request
             change(&request)
             let error = #expect(throws: DownloadError.self) { try DownloadRequest(request, to: .memory) }
