@@ -26,7 +26,8 @@ extension Downloader {
     ///     ``Configuration/partialsDirectory``.
     ///   - includingSubdirectories: Whether the directories below `directory` are searched as well, each one under the
     ///     conditions above, but without accepting destinations elsewhere. The search covers 32 levels and 10,000
-    ///     directories. Symbolic links aren't followed, and directories that can't be read are omitted. Default:
+    ///     directories. Symbolic links aren't followed. Subdirectories that can't be read, or to which every user can write,
+    ///     are omitted. Default:
     ///     `false`.
     ///   - prepare: A closure that is called with each request, one after another.
     /// - Throws: A ``DownloadError`` if the directory can't be read; ``DownloadError/Code/unsupported`` for a

@@ -42,7 +42,8 @@ extension PartialStore {
     /// Calls `body` with the hidden files of the directory and, if requested, of the directories below it.
     ///
     /// The nearest directories are searched first, within ``searchedDepth`` and ``searchedCount``. Symbolic links below
-    /// `directory` aren't followed. Subdirectories that can't be read are omitted.
+    /// `directory` aren't followed. Subdirectories that can't be read are omitted, and so are those to which every user can
+    /// write, who could replace them by links at any moment.
     ///
     /// - Throws: The failure of listing `directory` itself.
     func searchHiddenFiles(
@@ -61,13 +62,16 @@ extension PartialStore {
                 continue
             }
             // A link may have replaced the directory since it was found.
-            guard depth == 0 || isDirectory(path) else { continue }
+            guard depth == 0 || isSearchable(path) else { continue }
             body(HiddenFiles(names, in: path))
             guard includingSubdirectories, depth < Self.searchedDepth else { continue }
-            let subdirectories = names.lazy.map { PartialNames.join(path, $0) }.filter(isDirectory)
+            let subdirectories = names.lazy.map { PartialNames.join(path, $0) }.filter(isSearchable)
             found += subdirectories.prefix(Self.searchedCount - found.count).map { ($0, depth + 1) }
         }
     }
 
-    private func isDirectory(_ path: String) -> Bool { (try? disk.information(at: path))?.kind == .directory }
+    private func isSearchable(_ path: String) -> Bool {
+        guard let information = try? disk.information(at: path) else { return false }
+        return information.kind == .directory && information.permissions & 0o002 == 0
+    }
 }
