@@ -259,8 +259,9 @@ extension Downloader {
 
         /// A closure that receives the measurements of each request when it has ended; `nil` for none.
         ///
-        /// It is called once for each request that was sent, on any thread and before the download continues, so it must
-        /// not wait. Downloads in a background session are made by the system, and call it never. See ``ExchangeRecord``.
+        /// It is called once for each request that was passed to the engine, on any thread and before the download continues,
+        /// so it must not wait. A request that the engine has to send again, because a kept connection was closed, counts
+        /// once. Requests of a background session aren't reported. See ``ExchangeRecord``.
         ///
         /// Default: `nil`.
         public var onExchange: (@Sendable (ExchangeRecord) -> Void)?

@@ -17,7 +17,7 @@ public struct ExchangeRecord: Sendable, Hashable {
         case start
         /// The bytes after those that were received are requested, for example after a failure or a pause.
         case continuation
-        /// A redirect is followed.
+        /// The target of a redirect is requested.
         case redirect
         /// Bytes that were received are requested again, to find out whether the server has the same file.
         case comparison
@@ -45,7 +45,7 @@ public struct ExchangeRecord: Sendable, Hashable {
     /// The number of bytes of the response's body that arrived.
     public var byteCount: Int64 = 0
 
-    /// The time at which the request was passed to the engine.
+    /// The time at which the request was passed to the engine, to the second.
     public var startDate = Date(timeIntervalSince1970: 0)
 
     /// The time from the start until the head of the response arrived, or `nil` if it didn't.
