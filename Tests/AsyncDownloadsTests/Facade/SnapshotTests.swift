@@ -51,7 +51,11 @@ struct SnapshotTests {
                 last = snapshot
                 guard snapshot.state == .retrying else { continue }
                 retrying = snapshot
-                time.advance(by: .seconds(60))
+                // The state is visible before the timer of the retry is scheduled, so that one step may come too early.
+                while download.state == .retrying {
+                    time.advance(by: .seconds(60))
+                    await Task.yield()
+                }
             }
             #expect(retrying?.error?.statusCode == 500)
             #expect(retrying?.nextAttempt != nil)
