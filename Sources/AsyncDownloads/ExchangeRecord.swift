@@ -33,7 +33,7 @@ public struct ExchangeRecord: Sendable, Hashable {
 
     /// The number of the attempt, counted from 1.
     ///
-    /// The count begins again when an attempt brings new bytes. A redirect belongs to the attempt that it follows.
+    /// The count begins again when an attempt has received new bytes. A redirect belongs to the attempt that it follows.
     public var attempt = 1
 
     /// The offset in bytes at which the requested part of the file begins.

@@ -43,6 +43,7 @@ extension ActiveTransfer {
             request.authorizer.map { ($0.body, request.authorizedOrigins) }
         }
         .first { _, origins in origin.map(origins.contains) ?? false }
+        // As for a fresh URL, one task for each request, which the state holds.
         let task = Task { [self] in
             let result: Result<TransferStateMachine.Supply, DownloadError>
             do {

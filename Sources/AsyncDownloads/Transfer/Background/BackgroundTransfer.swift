@@ -7,10 +7,9 @@ internal import Foundation
 final class BackgroundTransfer: Sendable {
     struct State {
         var subscribers = SubscriberSet()
-        /// The deliveries of the journal's record that serve the subscribers.
-        var deliveries: [SubscriberID: Int] = [:]
-        /// The downloads of the subscribers that have a delivery, some of which may have been forgotten.
-        var downloads: [SubscriberID: DownloadID] = [:]
+        /// The deliveries of the journal's record that serve the subscribers, including those that have been forgotten, and the
+        /// downloads of the subscribers.
+        var bindings: [SubscriberID: (delivery: Int, download: DownloadID)] = [:]
         /// The subscribers that have the outcome of their delivery, which the app has not received yet.
         private(set) var unacknowledged: Set<SubscriberID> = []
         /// The number of the record in the journal; nil until the session has processed the first subscriber.
@@ -29,7 +28,7 @@ final class BackgroundTransfer: Sendable {
         /// Ends the subscribers of a delivery with its outcome.
         mutating func end(_ delivery: Int, _ outcome: Subscriber.Outcome) -> [DeferredEffect] {
             var effects: [DeferredEffect] = []
-            for (id, subscriber) in Array(subscribers.active) where deliveries[id] == delivery {
+            for (id, subscriber) in Array(subscribers.active) where bindings[id]?.delivery == delivery {
                 unacknowledged.insert(id)
                 effects += subscribers.end(id, outcome.concerning(subscriber.request.url), at: progress)
             }
@@ -40,10 +39,8 @@ final class BackgroundTransfer: Sendable {
         mutating func takeUnacknowledged(
             _ id: SubscriberID
         ) -> (record: Int, delivery: Int, download: DownloadID)? {
-            guard unacknowledged.remove(id) != nil, let record, let delivery = deliveries[id],
-                let download = downloads[id]
-            else { return nil }
-            return (record, delivery, download)
+            guard unacknowledged.remove(id) != nil, let record, let binding = bindings[id] else { return nil }
+            return (record, binding.delivery, binding.download)
         }
 
         /// Returns the error for a consumer of a subscriber whose task was canceled.
@@ -128,7 +125,7 @@ final class BackgroundTransfer: Sendable {
     func bind(_ id: SubscriberID, _ download: DownloadID, to delivery: Int, of record: Int) {
         update { state, _ in
             state.record = record
-            (state.deliveries[id], state.downloads[id]) = (delivery, download)
+            state.bindings[id] = (delivery, download)
         }
     }
 
@@ -137,12 +134,12 @@ final class BackgroundTransfer: Sendable {
 
     /// Returns the delivery and record of a subscriber, and whether another subscriber needs the same delivery: it has no
     /// outcome, or the app has not received it yet.
-    func binding(of id: SubscriberID) -> (record: Int, delivery: Int, download: DownloadID?, isShared: Bool)? {
+    func binding(of id: SubscriberID) -> (record: Int, delivery: Int, download: DownloadID, isShared: Bool)? {
         update { state, _ in
-            guard let record = state.record, let delivery = state.deliveries[id] else { return nil }
+            guard let record = state.record, let (delivery, download) = state.bindings[id] else { return nil }
             let needing = state.subscribers.activeIDs + state.unacknowledged
-            let isShared = needing.contains { $0 != id && state.deliveries[$0] == delivery }
-            return (record, delivery, state.downloads[id], isShared)
+            let isShared = needing.contains { $0 != id && state.bindings[$0]?.delivery == delivery }
+            return (record, delivery, download, isShared)
         }
     }
 

@@ -25,7 +25,7 @@ final class ExchangeReceiver: ExchangeHandler {
         var request: PermitQueue.Begun?
         /// The first bytes of the body of a response that refuses the request.
         var refusalBody = Data()
-        /// nil if nobody observes the exchange.
+        /// The measurements for the observer; nil without one.
         var measurement: ExchangeMeasurement?
     }
 

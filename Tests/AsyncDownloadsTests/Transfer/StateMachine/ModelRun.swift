@@ -47,12 +47,10 @@ struct ModelRun {
     /// The reasons for which bytes were discarded.
     private(set) var restarts: Set<RestartReason> = []
 
-    var permit = Permit.none
-    var permitNumber = PermitRequestID(rawValue: 0)
+    var (permit, permitNumber) = (Permit.none, PermitRequestID(rawValue: 0))
     /// The host to which the permit is being moved.
     var movingHost: String?
-    var actions: [TransferAction] = []
-    var storeQueue: [TransferAction] = []
+    var (actions, storeQueue): ([TransferAction], [TransferAction]) = ([], [])
     /// The timers of all delays, including those that were canceled.
     var retries: [(due: Duration, timer: TimerID)] = []
     /// The refreshes that were requested, including those that are no longer needed.
