@@ -26,7 +26,7 @@ struct UsageMessageTests {
     func `the helpful parts of a message are retained`(_ arguments: [String], _ words: String) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(arguments) }
         let message = UsageMessage(
-            Batch.fullMessage(for: error), arguments: arguments, options: Batch.optionNames
+            Batch.fullMessage(for: error), arguments: arguments, options: Batch.optionNames(of: Batch.self)
         ).description
         #expect(message.contains(words), "\(message)")
     }

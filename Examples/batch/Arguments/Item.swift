@@ -8,6 +8,8 @@ struct Item: Sendable, Hashable {
     var address: Address
     /// The URLs of the same file from which it is downloaded if ``address`` fails, in their order.
     var mirrors: [Address] = []
+    /// The output directory.
+    var directory = URL(fileURLWithPath: ".", isDirectory: true)
     var output: OutputName?
     /// The directory below the output directory, if the item gives no path itself.
     var subdirectory = ""
@@ -21,6 +23,8 @@ struct Item: Sendable, Hashable {
     var headers: [HeaderLine] = []
     /// Headers that may be sent to other origins and recorded on disk.
     var publicHeaders: [HeaderLine] = []
+    /// The place of the item in the units of a task, if it belongs to one.
+    var unit: UnitPlace?
 
     /// The name of the file if the user gave no path and the server suggests no name.
     var fileName: String {
@@ -40,10 +44,10 @@ struct Item: Sendable, Hashable {
         subdirectory.isEmpty ? fileName : "\(subdirectory)/\(fileName)"
     }
 
-    /// Returns the error of an item whose subdirectory, which was derived from a URL, leads out of `directory`.
+    /// The error of an item whose subdirectory, which was derived from a URL, leads out of the output directory.
     ///
     /// A path that the user gave may contain symbolic links.
-    func pathError(in directory: URL) -> DownloadError? {
+    var pathError: DownloadError? {
         guard isSubdirectoryFromURL else { return nil }
         var url = directory
         for component in subdirectory.utf8.split(separator: UInt8(ascii: "/")) {
@@ -58,10 +62,10 @@ struct Item: Sendable, Hashable {
         return nil
     }
 
-    /// Returns the request for the item, without what the options add to it.
+    /// The request for the item, without what the options add to it.
     ///
     /// If the user gave no name, the library chooses the server's or the default one.
-    func request(into directory: URL) -> DownloadRequest {
+    var request: DownloadRequest {
         guard let output else {
             let folder =
                 subdirectory.isEmpty

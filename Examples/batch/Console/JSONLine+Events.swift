@@ -33,13 +33,18 @@ extension JSONLine {
 
     /// Creates the element of a report for the end of a download, or for a pause, which ends it in this run; nil for any other
     /// event.
-    init?(result event: RunEvent) {
-        add("id", event.item.id)
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - id: The number of the download; nil for that of its item.
+    ///   - path: The path of a finished file; nil for its absolute path.
+    init?(result event: RunEvent, id: Int? = nil, path: String? = nil) {
+        add("id", id ?? event.item.id)
         add("url", event.item.address.url.redacted)
         switch event.what {
         case .success(.finished(let file)):
             add("result", file.isReused ? "skipped" : "finished")
-            add("path", file.url.path)
+            add("path", path ?? file.url.path)
             add("bytes", file.byteCount)
             add("seconds", event.elapsed)
             add("fetched", event.fetched)
@@ -57,8 +62,8 @@ extension JSONLine {
     }
 
     /// Creates the members of a report besides its elements.
-    init(report tally: Tally, isInterrupted: Bool) {
-        add("interrupted", isInterrupted)
+    init(report tally: Tally) {
+        add("interrupted", tally.isInterrupted)
         add("finished", tally.finished - tally.skipped)
         add("failed", tally.failed)
         add("skipped", tally.skipped)
@@ -85,6 +90,10 @@ extension JSONLine {
     private init(_ name: String, _ event: RunEvent) {
         add("event", name)
         add("id", event.item.id)
+        if let place = event.item.unit {
+            add("unit", place.unit)
+            add("line", place.id)
+        }
     }
 
     private init?(_ happened: DownloadEvent, _ event: RunEvent) {

@@ -9,6 +9,8 @@ struct JSONLine: Sendable, CustomStringConvertible {
         case integer(Int64)
         case number(Double)
         case bool(Bool)
+        /// The text of an object.
+        case object(String)
         case null
     }
 
@@ -23,6 +25,8 @@ struct JSONLine: Sendable, CustomStringConvertible {
     mutating func add(_ name: String, _ value: Int64?) { members.append((name, value.map(Value.integer) ?? .null)) }
     mutating func add(_ name: String, _ value: Int?) { add(name, value.map(Int64.init)) }
     mutating func add(_ name: String, _ value: Bool) { members.append((name, .bool(value))) }
+
+    mutating func add(_ name: String, _ object: JSONLine) { members.append((name, .object(object.description))) }
 
     /// Adds a duration in seconds, rounded to microseconds.
     mutating func add(_ name: String, _ value: Duration) {
@@ -55,6 +59,7 @@ extension JSONLine.Value {
         case .integer(let value): "\(value)"
         case .number(let value): value.isFinite ? "\(value)" : "null"
         case .bool(let value): "\(value)"
+        case .object(let text): text
         case .null: "null"
         }
     }

@@ -57,7 +57,7 @@ struct Demonstration: Sendable {
         }
         let signals = Signals { await session.stop() }
         defer { signals.cancel() }
-        let outcome = await session.run(ItemFeed(items), into: directory)
+        let outcome = await session.run(ItemFeed(items, into: directory))
         let status = outcome.exitStatus(signal: signals.received)
         if status != 0 { throw ExitCode(status) }
     }

@@ -1,34 +1,32 @@
 internal import AsyncDownloads
+internal import Foundation
 
 /// The items of a run in their order: those of the command line, and those of manifests, which are read as they are needed.
-struct ItemFeed: Sendable {
-    /// An item, and the reason why it can't be downloaded, if there is one.
-    typealias Next = (item: Item, refusal: DownloadError?)
-
+struct ItemFeed: ItemSource {
     /// The items that have been read.
-    private var ready: ArraySlice<Next> = []
+    private var ready: ArraySlice<NextItem> = []
     /// The manifests that haven't been read to their ends.
     private var readers: ArraySlice<ManifestReader>
     private var names: NameRegister
+    /// The output directory.
+    private let directory: URL
     private var hasStarted = false
 
-    /// The number of items that have been read.
     private(set) var knownCount = 0
 
     /// Creates a feed of items, whose names never conflict because they get numbers, and of the manifests after them.
-    init(_ items: [Item], _ readers: [ManifestReader] = [], names: NameRegister = NameRegister()) {
+    init(_ items: [Item], _ readers: [ManifestReader] = [], names: NameRegister = NameRegister(), into directory: URL) {
         self.readers = readers[...]
         self.names = names
+        self.directory = directory
         for var item in items {
             _ = self.names.register(&item)
             append(item)
         }
     }
 
-    /// Whether all items have been read.
     var isComplete: Bool { readers.isEmpty }
 
-    /// Ends all waiting for the lines of manifests.
     var cancellation: @Sendable () -> Void {
         { [readers] in for reader in readers { reader.cancel() } }
     }
@@ -39,8 +37,7 @@ struct ItemFeed: Sendable {
         hasStarted = true
     }
 
-    /// Returns the next item; nil at the end, and after a cancellation.
-    mutating func next() async throws(ManifestFailure) -> Next? {
+    mutating func next() async throws(ManifestFailure) -> NextItem? {
         while ready.isEmpty { guard try await readPart() else { return nil } }
         return ready.popFirst()
     }
@@ -68,6 +65,7 @@ struct ItemFeed: Sendable {
     private mutating func append(_ item: Item, _ refusal: DownloadError? = nil) {
         var item = item
         item.id = knownCount
+        item.directory = directory
         knownCount += 1
         ready.append((item, refusal))
     }

@@ -10,8 +10,6 @@ internal import Crypto
 /// SHA-256 digests (FIPS 180-4) in hexadecimal digits.
 enum Digests {
     private static let pieceLength = 1 << 20
-    /// One file at a time, because a disk is read fastest in order.
-    private static let queue = DispatchQueue(label: "batch.digests")
 
     /// Returns the digest of a text.
     static func sha256(of text: String) -> String { hex(SHA256.hash(data: Data(text.utf8))) }
@@ -23,12 +21,11 @@ enum Digests {
     ///   - checksum: The digest that the file is known to have, if there is one.
     static func sha256(of file: URL, verified checksum: Checksum?) async -> String? {
         if let checksum, checksum.algorithm == .sha256 { return checksum.hex }
-        return await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: try? compute(file)) }
-        }
+        return await DiskQueue.run { try? compute(file) }
     }
 
-    private static func compute(_ file: URL) throws -> String {
+    /// Reads a file, and returns its digest.
+    static func compute(_ file: URL) throws -> String {
         let handle = try FileHandle(forReadingFrom: file)
         defer { try? handle.close() }
         var digest = SHA256()
@@ -36,7 +33,7 @@ enum Digests {
         return hex(digest.finalize())
     }
 
-    private static func hex(_ digest: SHA256.Digest) -> String {
+    static func hex(_ digest: SHA256.Digest) -> String {
         digest.map { String(format: "%02x", $0) }.joined()
     }
 }

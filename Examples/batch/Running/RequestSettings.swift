@@ -15,9 +15,8 @@ struct RequestSettings: Sendable {
     /// - Parameters:
     ///   - item: The item.
     ///   - address: Its address, or the one of a mirror, which receives the secret headers only if it has the same origin.
-    ///   - directory: The output directory.
-    func request(for item: Item, at address: Address, into directory: URL) -> DownloadRequest {
-        var request = item.request(into: directory)
+    func request(for item: Item, at address: Address) -> DownloadRequest {
+        var request = item.request
         let isSameOrigin = address.url.hasSameOrigin(as: item.address.url)
         let secrets = isSameOrigin ? headers + item.headers : []
         let (common, own) = (publicHeaders, item.publicHeaders)

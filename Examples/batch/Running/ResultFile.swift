@@ -52,61 +52,50 @@ struct ResultFile {
         do throws(Misuse) {
             if let failure { throw failure }
             guard Self.isReplaceable(path) else {
-                let file = open(path, O_WRONLY | O_CLOEXEC)
-                guard file >= 0 else { throw Misuse(Self.reason) }
-                defer { close(file) }
+                let file = try OutputFile(path, O_WRONLY)
+                defer { file.close() }
                 try write(header, trailer, to: file)
                 return nil
             }
             // A new file, whose name others can't predict.
             let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
-            let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions)
-            guard file >= 0 else { throw Misuse(Self.reason) }
+            let file = try OutputFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions)
             do throws(Misuse) {
-                defer { close(file) }
+                defer { file.close() }
                 try write(header, trailer, to: file)
-                guard fsync(file) == 0, rename(temporary, path) == 0 else { throw Misuse(Self.reason) }
+                try file.synchronize()
+                guard rename(temporary, path) == 0 else { throw file.failure }
             } catch {
                 unlink(temporary)
                 throw error
             }
             return nil
         } catch {
-            return Misuse("\(path) cannot be written: \(error)")
+            return error
         }
     }
 
-    private func write(_ header: String, _ trailer: String, to file: Int32) throws(Misuse) {
-        try Self.write(Array(header.utf8), to: file)
+    private func write(_ header: String, _ trailer: String, to file: OutputFile) throws(Misuse) {
+        try file.write(Array(header.utf8))
         var (offset, piece) = (off_t(0), [UInt8](repeating: 0, count: Self.pieceLength))
         while true {
             let count = pread(spool, &piece, piece.count, offset)
-            guard count >= 0 else { throw Misuse(Self.reason) }
+            guard count >= 0 else { throw file.failure }
             if count == 0 { break }
-            try Self.write(Array(piece[..<count]), to: file)
+            try file.write(Array(piece[..<count]))
             offset += off_t(count)
         }
-        try Self.write(Array(trailer.utf8), to: file)
+        try file.write(Array(trailer.utf8))
     }
 
     private mutating func flush() {
         guard failure == nil else { return }
         do throws(Misuse) {
-            try Self.write(buffer, to: spool)
+            try OutputFile(descriptor: spool, path: "a temporary file").write(buffer)
         } catch {
             failure = error
         }
         buffer = []
-    }
-
-    private static func write(_ bytes: [UInt8], to file: Int32) throws(Misuse) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(file, $0) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Misuse(reason) }
-            rest = rest.dropFirst(count)
-        }
     }
 
     /// Whether the path is that of a regular file, or there is nothing at it yet.
@@ -119,9 +108,4 @@ struct ResultFile {
     }
 
     private static var reason: String { String(cString: strerror(errno)) }
-}
-
-/// Writes with write(2), whose name the methods of ``ResultFile`` have.
-private func systemWrite(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    write(file, bytes.baseAddress, bytes.count)
 }

@@ -15,7 +15,7 @@ actor Session {
     private let start: ContinuousClock.Instant
 
     private var console: Console
-    private var results: RunResults?
+    private let results: (any ResultSink)?
     private var outcome = RunOutcome(tally: Tally(total: 0))
     /// The IDs of the downloads that have started, and have neither ended nor paused.
     private var running: Set<Int> = []
@@ -39,11 +39,11 @@ actor Session {
     ///   - settings: What is added to each request.
     ///   - window: The number of requests that are open at the same time; the downloader's limits apply as well.
     ///   - console: The console that shows the events.
-    ///   - results: The files with the results.
+    ///   - results: What receives the results.
     ///   - observer: A closure that receives the events.
     init(
         _ configuration: Downloader.Configuration, settings: RequestSettings = RequestSettings(), window: Int,
-        console: Console, results: RunResults? = nil, observer: Observer? = nil
+        console: Console, results: (any ResultSink)? = nil, observer: Observer? = nil
     ) {
         downloader = Downloader(configuration: configuration)
         retryPolicy = configuration.retryPolicy
@@ -55,42 +55,42 @@ actor Session {
         start = clock.now
     }
 
-    /// Downloads the items into `directory`, starting them in their order.
+    /// Downloads the items, starting them in their order.
     ///
     /// Returns when all downloads have ended, or when ``stop()`` has paused them. Must be called only once.
-    func run(_ feed: ItemFeed, into directory: URL) async -> RunOutcome {
-        cancelReading = feed.cancellation
+    func run(_ source: some ItemSource) async -> RunOutcome {
+        cancelReading = source.cancellation
         let painter = Task { await paint() }
         await withTaskGroup(of: Void.self) { group in
-            var feed = feed
+            var source = source
             var startedCount = 0
             while !isStopping {
-                count(feed)
+                count(source)
                 while !hasRoom { await withCheckedContinuation { room = $0 } }
                 // The group keeps the results of the tasks that have ended.
                 while startedCount > openCount {
                     await group.next()
                     startedCount -= 1
                 }
-                guard !isStopping, let (item, refusal) = await next(&feed), !isStopping else { break }
-                if let error = refusal ?? item.pathError(in: directory) {
-                    fail(item, error)
+                guard !isStopping, let (item, refusal) = await next(&source), !isStopping else { break }
+                if let error = refusal ?? item.pathError {
+                    await fail(item, error)
                     continue
                 }
                 openCount += 1
                 startedCount += 1
-                let (plan, download) = begin(item, into: directory)
-                group.addTask { await self.follow(item, plan, download, into: directory) }
+                let (plan, download) = begin(item)
+                group.addTask { await self.follow(item, plan, download) }
             }
-            count(feed)
+            count(source)
         }
         painter.cancel()
         await downloader.shutdown()
-        finish()
+        await finish()
         return outcome
     }
 
-    /// Pauses all downloads, waits until their bytes are saved, and makes ``run(_:into:)`` return.
+    /// Pauses all downloads, waits until their bytes are saved, and makes ``run(_:)`` return.
     func stop() async {
         guard !isStopping else { return }
         isStopping = true
@@ -110,15 +110,15 @@ actor Session {
         room = nil
     }
 
-    private func count(_ feed: ItemFeed) {
-        outcome.tally.total = feed.knownCount
-        outcome.tally.isTotalKnown = feed.isComplete || outcome.manifestFailure != nil
-        console.expect(feed.knownCount, isComplete: outcome.tally.isTotalKnown)
+    private func count(_ source: some ItemSource) {
+        outcome.tally.total = source.knownCount
+        outcome.tally.isTotalKnown = source.isComplete || outcome.manifestFailure != nil
+        console.expect(source.knownCount, isComplete: outcome.tally.isTotalKnown)
     }
 
-    private func next(_ feed: inout ItemFeed) async -> ItemFeed.Next? {
+    private func next(_ source: inout some ItemSource) async -> NextItem? {
         do throws(ManifestFailure) {
-            return try await feed.next()
+            return try await source.next()
         } catch {
             outcome.manifestFailure = error
             return nil
@@ -133,11 +133,9 @@ actor Session {
         }
     }
 
-    private func finish() {
+    private func finish() async {
         outcome.tally.duration = now
-        let failures = results?.finish(outcome.tally, isInterrupted: outcome.tally.isInterrupted) ?? []
-        results = nil
-        outcome.outputFailures = failures
+        outcome.outputFailures += await results?.finish(outcome.tally) ?? []
         console.finish(outcome.tally, isSummaryShown: outcome.fullDisk == nil)
     }
 }
@@ -155,25 +153,25 @@ extension Download {
 // MARK: - One download
 
 extension Session {
-    private func fail(_ item: Item, _ error: DownloadError) {
+    private func fail(_ item: Item, _ error: DownloadError) async {
         outcome.tally.failed += 1
-        emit(RunEvent(item: item, time: now, elapsed: .zero, fetched: 0, what: .failure(error)), of: item)
+        await emit(RunEvent(item: item, time: now, elapsed: .zero, fetched: 0, what: .failure(error)), of: item)
     }
 
-    private func begin(_ item: Item, into directory: URL) -> (MirrorPlan, Download) {
+    private func begin(_ item: Item) -> (MirrorPlan, Download) {
         let plan = MirrorPlan(item)
-        return (plan, start(item, plan, into: directory))
+        return (plan, start(item, plan))
     }
 
-    private func start(_ item: Item, _ plan: MirrorPlan, into directory: URL) -> Download {
-        var request = settings.request(for: item, at: plan.address, into: directory)
+    private func start(_ item: Item, _ plan: MirrorPlan) -> Download {
+        var request = settings.request(for: item, at: plan.address)
         request.retryPolicy = plan.retryPolicy(retryPolicy)
         running.insert(item.id)
         return downloader.start(request)
     }
 
     /// Follows a download, and those of the mirrors if it fails, until the file is finished or has failed.
-    private func follow(_ item: Item, _ plan: MirrorPlan, _ download: Download, into directory: URL) async {
+    private func follow(_ item: Item, _ plan: MirrorPlan, _ download: Download) async {
         let begun = now
         var (plan, download, shown, fetched, switchCount) = (plan, download, item, Int64(0), 0)
         func event(_ what: Result<DownloadEvent, DownloadError>) -> RunEvent {
@@ -192,7 +190,7 @@ extension Session {
                         }
                         count(file)
                     }
-                    emit(event, of: item, download)
+                    await emit(event, of: item, download)
                 }
             } catch let error as DownloadError where error.code == .shutDown && isStopping {
                 // The download was paused before the shutdown, and its pause was its last event to show.
@@ -201,17 +199,17 @@ extension Session {
                 if !isStopping, plan.advance(after: error) {
                     switchCount += 1
                     let retrying = DownloadEvent.retrying(attempt: switchCount, delay: .zero, error: error)
-                    emit(event(.success(retrying)), of: item, download)
+                    await emit(event(.success(retrying)), of: item, download)
                     fetched += download.fetchedHere
                     // The file keeps the name that follows from the first address.
                     if shown.output == nil { shown.numberedName = item.fileName }
                     shown.address = plan.address
-                    download = start(item, plan, into: directory)
+                    download = start(item, plan)
                     continue
                 }
                 outcome.tally.failed += 1
                 if error.isRetryable { outcome.tally.passing += 1 }
-                emit(event(.failure(error)), of: item, download)
+                await emit(event(.failure(error)), of: item, download)
                 if error.code == .diskFull { endFullDisk(error) }
             } catch {
                 preconditionFailure("a download ends with a DownloadError, not \(error)")
@@ -231,10 +229,16 @@ extension Session {
         outcome.tally.bytes += file.byteCount
     }
 
-    private func emit(_ event: RunEvent, of item: Item, _ download: Download? = nil) {
+    private func emit(_ event: RunEvent, of item: Item, _ download: Download? = nil) async {
         console.show(event)
-        results?.take(event, original: item)
         if let download { observer?(event, download) }
+        do throws(Misuse) {
+            try await results?.take(event, original: item)
+        } catch {
+            guard outcome.outputFailures.isEmpty else { return }
+            outcome.outputFailures.append(error.description)
+            Task { await stop() }
+        }
     }
 
     /// Stops the run, because no other file will fit either.

@@ -79,11 +79,13 @@ struct ErrorResponseTests {
             let download = environment.downloader.start(environment.request("/a"))
             let transfer = try #require(environment.downloader.liveTransfers.first)
             while transfer.withState({ $0.machine.phase }) != .draining { await Task.yield() }
-            // The periodic check is due each second.
-            for _ in 0..<5 {
-                await time.timer(ofAtLeast: .milliseconds(1))
-                time.advance(by: .seconds(1))
+            let start = time.now
+            // The periodic check is due each second; the phase is visible before it is scheduled.
+            while transfer.withState({ $0.machine.phase }) == .draining {
+                if time.pendingCount > 0 { time.advance(by: .seconds(1)) }
+                await Task.yield()
             }
+            #expect(time.now - start >= .seconds(5))
             let error = await #expect(throws: DownloadError.self) { try await download.file }
             #expect(error?.code == .httpStatus && error?.statusCode == 403)
         }

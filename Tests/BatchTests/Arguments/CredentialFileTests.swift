@@ -100,20 +100,19 @@ internal import Testing
                 netrc: try Netrc("machine a.example login one password two"), cookies: try CookieFile(argument: path))
             var item = Item(address: try Address("http://a.example/x"))
             item.mirrors = [try Address("http://other.example/x")]
-            let directory = URL(filePath: "/d")
-            let first = settings.request(for: item, at: item.address, into: directory)
+            let first = settings.request(for: item, at: item.address)
             #expect(first.headers["Authorization"]?.hasPrefix("Basic ") == true)
             #expect(first.headers["Cookie"] == "host=1")
             // The cookies may identify the user as well.
             #expect(first.account == nil)
-            let withLogin = RequestSettings(netrc: settings.netrc).request(for: item, at: item.address, into: directory)
+            let withLogin = RequestSettings(netrc: settings.netrc).request(for: item, at: item.address)
             #expect(withLogin.account != nil && withLogin.account?.contains("one") == false)
-            let mirror = settings.request(for: item, at: item.mirrors[0], into: directory)
+            let mirror = settings.request(for: item, at: item.mirrors[0])
             #expect(mirror.headers.isEmpty && mirror.identity == first.identity && mirror.account == nil)
             settings.headers = [try HeaderLine("Authorization: own"), try HeaderLine("X: 1")]
             settings.publicHeaders = [try HeaderLine("Accept: a/b")]
-            #expect(settings.request(for: item, at: item.address, into: directory).headers["Authorization"] == "own")
-            let plain = settings.request(for: item, at: item.mirrors[0], into: directory)
+            #expect(settings.request(for: item, at: item.address).headers["Authorization"] == "own")
+            let plain = settings.request(for: item, at: item.mirrors[0])
             #expect(plain.headers.map(\.name) == ["Accept"])
         }
     }

@@ -78,11 +78,10 @@ internal import Testing
 
     @Test func `URLs of the command line come first`() async throws {
         var feed = try Batch.parse(["http://a/1/x", "http://a/2/x", "http://a/1/x"]).feed()
-        let directory = URL(fileURLWithPath: "/d", isDirectory: true)
         for name in ["x", "x-2", "x"] {
             let next = try await feed.next()
             #expect(next?.item.path == name)
-            #expect(next?.item.request(into: directory).defaultFileName == name)
+            #expect(next?.item.request.defaultFileName == name)
         }
         #expect(try await feed.next() == nil)
     }
@@ -109,8 +108,9 @@ internal import Testing
         _ url: String, _ count: Int, _ path: String
     ) throws {
         #expect(try paths("\(url)\n", cutting: count) == [path])
-        let item = try #require(try items(url, cutting: count).first)
-        let request = item.request(into: URL(fileURLWithPath: "/d", isDirectory: true))
+        var item = try #require(try items(url, cutting: count).first)
+        item.directory = URL(fileURLWithPath: "/d", isDirectory: true)
+        let request = item.request
         guard case .directory(let directory) = request.destination else {
             Issue.record("the request names a file")
             return

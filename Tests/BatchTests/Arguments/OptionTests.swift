@@ -105,7 +105,7 @@ internal import Testing
             "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K", "-x", "5",
             "--limit-rate", "2M", "--pace", "100/10", "--min-rate", "8K", "--host-patience", "60", "--remote-time",
         ])
-        let configuration = batch.downloaderConfiguration
+        let configuration = batch.transfers.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
         #expect(configuration.maximumConcurrentTransfersPerHost == 2)
         #expect(configuration.retryPolicy.maximumRetries == 7)
@@ -119,13 +119,13 @@ internal import Testing
         #expect(configuration.requestPace == RequestPace(count: 100, period: .seconds(10)))
         #expect(configuration.minimumRate == 8 << 10)
         #expect(configuration.fileAttributes.usesLastModified)
-        #expect(try batch.requestSettings.maximumByteCount == 3072)
-        #expect(try batch.requestSettings.connectionCount == 5)
-        #expect(batch.window == 12)
+        #expect(try batch.transfers.requestSettings.maximumByteCount == 3072)
+        #expect(try batch.transfers.requestSettings.connectionCount == 5)
+        #expect(batch.transfers.window == 12)
     }
 
     @Test func `without options, the defaults of the library apply`() throws {
-        let configuration = try Batch.parse(["http://a/x"]).downloaderConfiguration
+        let configuration = try Batch.parse(["http://a/x"]).transfers.downloaderConfiguration
         let plain = Downloader.Configuration()
         #expect(configuration.maximumConcurrentTransfers == plain.maximumConcurrentTransfers)
         #expect(configuration.maximumConcurrentTransfersPerHost == plain.maximumConcurrentTransfersPerHost)
@@ -156,7 +156,8 @@ internal import Testing
         try withRootFile { path in
             let batch = try Batch.parse(["https://a/x", "--engine", "nio", "--ca-file", path])
             #expect(
-                try batch.downloaderConfiguration.additionalTrustRoots == TrustRoots(pem: Data(Certificate.root.utf8)))
+                try batch.transfers.downloaderConfiguration.additionalTrustRoots
+                    == TrustRoots(pem: Data(Certificate.root.utf8)))
         }
     }
 
@@ -184,8 +185,7 @@ internal import Testing
         for (id, url) in ["http://a/x", "http://a/y", "http://a/z"].enumerated() {
             let item = try #require(try await feed.next()?.item)
             #expect(item.id == id && item.address.text == url)
-            let request = try batch.requestSettings.request(
-                for: item, at: item.address, into: URL(filePath: "/d"))
+            let request = try batch.transfers.requestSettings.request(for: item, at: item.address)
             #expect(request.headers.map(\.name) == (id == 2 ? ["All", "Own"] : ["All"]))
         }
     }

@@ -53,11 +53,12 @@ internal import Testing
     @Test func `an item without an output lets the library choose the name`() throws {
         var item = Item(address: try Address("http://example.org/dir/a%20b?x=1"))
         let directory = URL(fileURLWithPath: "/d", isDirectory: true)
+        item.directory = directory
         #expect(item.name == "a b")
-        #expect(item.request(into: directory).destination == .directory(directory))
+        #expect(item.request.destination == .directory(directory))
         item.output = try OutputName("sub/c")
         #expect(item.name == "sub/c")
-        #expect(item.request(into: directory).destination == .file(URL(fileURLWithPath: "/d/sub/c")))
+        #expect(item.request.destination == .file(URL(fileURLWithPath: "/d/sub/c")))
     }
 
     @Test func `a name that begins with a hyphen cannot be taken for an option`() throws {

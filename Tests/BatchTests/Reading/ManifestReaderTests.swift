@@ -65,7 +65,8 @@ internal import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try Data((0..<2500).map { "http://a/\($0)\n" }.joined().utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        var feed = ItemFeed([], [ManifestReader(file.path, ManifestParser())])
+        let reader = ManifestReader(file.path, ManifestParser())
+        var feed = ItemFeed([], [reader], into: file.deletingLastPathComponent())
         try await feed.readAhead()
         #expect(feed.knownCount == 1000 && !feed.isComplete)
         for number in 0..<2500 { #expect(try await feed.next()?.item.address.text == "http://a/\(number)") }
@@ -81,7 +82,8 @@ internal import Testing
         for count in [2, 1500] {
             let lines = (0..<count).map { "http://a/\($0)\n" }.joined() + "http://b/x\n out=0\nhttp://a/last\n"
             try Data(lines.utf8).write(to: file)
-            var feed = ItemFeed([], [ManifestReader(file.path, ManifestParser())])
+            let reader = ManifestReader(file.path, ManifestParser())
+            var feed = ItemFeed([], [reader], into: file.deletingLastPathComponent())
             guard count > 1000 else {
                 let error = await #expect(throws: ManifestFailure.self) { try await feed.readAhead() }
                 #expect(error?.line == 4)

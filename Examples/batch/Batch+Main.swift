@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Logging
+
+extension Batch {
+    /// Parses the arguments, runs the command or the subcommand, and exits with its status.
+    static func main() async {
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        // A parser that knows the names as subcommands takes them for URLs.
+        let named: any ParsableCommand.Type =
+            switch arguments.first {
+            case "split": SplitCommand.self
+            case "units": UnitsCommand.self
+            default: Self.self
+            }
+        if named != Self.self { arguments.removeFirst() }
+        // To an engine of a cluster, a unit that can't be processed is a failure like any other that is permanent.
+        let usageStatus = named == UnitsCommand.self ? ExitCode.failure : .validationFailure
+        var command: any ParsableCommand
+        do {
+            command = try named.parseAsRoot(arguments)
+        } catch {
+            let message = UsageMessage(
+                named.fullMessage(for: error), arguments: arguments, options: optionNames(of: named))
+            let code = named.exitCode(for: error)
+            if code.isSuccess { named.exit(withError: error) }
+            StandardError.write("\(message)\n")
+            exit(withError: code == .validationFailure ? usageStatus : code)
+        }
+        do {
+            // The events contain everything that the library logs, and log lines would disturb the live display.
+            LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let error as any UserError {
+            StandardError.write("Error: \(error)\n")
+            exit(withError: usageStatus)
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    /// Returns the names of all options of a command, with their hyphens.
+    static func optionNames(of command: any ParsableCommand.Type) -> Set<String> {
+        let help = command.helpMessage(includeHidden: true, columns: 200)
+        return Set(help.matches(of: /--[a-z0-9][a-z0-9-]*/).map { String($0.output) })
+    }
+}

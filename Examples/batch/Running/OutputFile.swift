@@ -1,0 +1,65 @@
+internal import Foundation
+
+/// A file descriptor for writing, whose functions throw errors that can be shown.
+struct OutputFile: Sendable {
+    let descriptor: Int32
+    private let path: String
+
+    /// Opens the file at `path`; programs that the process starts do not inherit it.
+    init(_ path: String, _ flags: Int32, permissions: mode_t = 0o666) throws(Misuse) {
+        self.path = path
+        descriptor = open(path, flags | O_CLOEXEC, permissions)
+        guard descriptor >= 0 else { throw failure }
+    }
+
+    /// Creates a value for a descriptor that is open already.
+    ///
+    /// - Parameter path: The path in messages.
+    init(descriptor: Int32, path: String) {
+        (self.descriptor, self.path) = (descriptor, path)
+    }
+
+    /// Writes all bytes at the present position.
+    func write(_ bytes: some ContiguousBytes) throws(Misuse) {
+        let isComplete = bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { return false }
+                rest = rest.dropFirst(count)
+            }
+            return true
+        }
+        guard isComplete else { throw failure }
+    }
+
+    /// Makes the bytes durable.
+    func synchronize() throws(Misuse) {
+        guard fsync(descriptor) == 0 else { throw failure }
+    }
+
+    /// Makes the names in a directory durable, as far as the file system permits it.
+    static func synchronizeDirectory(_ path: String) throws(Misuse) {
+        let directory = try OutputFile(path, O_RDONLY | O_DIRECTORY)
+        fsync(directory.descriptor)
+        directory.close()
+    }
+
+    func close() {
+        systemClose(descriptor)
+    }
+
+    /// The error of the last system call.
+    var failure: Misuse { Misuse("\(path) cannot be written: \(String(cString: strerror(errno)))") }
+}
+
+/// Writes with write(2), whose name a method of ``OutputFile`` has.
+private func systemWrite(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(file, bytes.baseAddress, bytes.count)
+}
+
+/// Closes with close(2), whose name a method of ``OutputFile`` has.
+private func systemClose(_ file: Int32) {
+    close(file)
+}

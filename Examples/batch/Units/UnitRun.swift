@@ -1,0 +1,145 @@
+internal import AsyncDownloads
+internal import Foundation
+
+/// The processing of the units of a task: it chooses the next item, and records the results.
+actor UnitRun: ResultSink {
+    /// The number of lanes whose items can be downloaded at the same time.
+    private static let mostLanes = 64
+    private static let lockInterval = Duration.seconds(1)
+
+    private let folders: UnitFolders
+    private let known: Mutex<Int>
+    /// The lanes that haven't been started.
+    private var waiting: ArraySlice<UnitLane>
+    private var active: [Int: UnitLane] = [:]
+    private var itemCount = 0
+    private var isCanceled = false
+    private var change: CheckedContinuation<Void, Never>?
+    /// The end of the run, as far as it is known.
+    private(set) var end = UnitRunEnd()
+
+    nonisolated var needsDigests: Bool { true }
+
+    /// Creates a run.
+    ///
+    /// - Parameters:
+    ///   - lanes: The units of each lane of the task.
+    ///   - folders: The places of files.
+    ///   - attemptLimit: The number of times that a unit is processed until its passing failures are final.
+    init(_ lanes: [[UnitIndex.Unit]], in folders: UnitFolders, attemptLimit: Int) {
+        self.folders = folders
+        waiting = lanes.map { UnitLane($0, in: folders, attemptLimit: attemptLimit) }[...]
+        known = Mutex(lanes.joined().reduce(0) { $0 + $1.count })
+        end.unitCount = lanes.joined().count
+    }
+
+    /// The number of downloads of all units that had no report when they were opened.
+    nonisolated var knownCount: Int { known.withLock(\.self) }
+
+    /// Returns the next item of the lane that has the fewest running downloads; nil at the end and after a cancellation.
+    func next() async throws(ManifestFailure) -> NextItem? {
+        while !isCanceled {
+            do throws(Misuse) {
+                try startLanes()
+                let ready = active.values.filter(\.isReady)
+                if let lane = ready.min(by: { ($0.runningCount, $0.number) < ($1.runningCount, $1.number) }) {
+                    if let item = try await nextItem(of: lane) { return item }
+                    continue
+                }
+            } catch {
+                throw ManifestFailure(name: folders.units.path, line: nil, misuse: error)
+            }
+            let waitsForLock = !waiting.isEmpty && active.count < Self.mostLanes
+            guard waitsForLock || active.values.contains(where: { !$0.isRead }) else { return nil }
+            let timer = waitsForLock ? Task { await self.noteChange(after: Self.lockInterval) } : nil
+            await withCheckedContinuation { change = $0 }
+            timer?.cancel()
+        }
+        return nil
+    }
+
+    /// Ends all waiting for the next item.
+    func cancel() {
+        isCanceled = true
+        for lane in active.values { lane.cancel() }
+        noteChange()
+    }
+
+    func take(_ event: RunEvent, original: Item) async throws(Misuse) {
+        guard let place = original.unit, let lane = active[place.lane] else { return }
+        switch event.what {
+        case .success(.waiting(let reason)): if reason.end != nil { lane.hold(place) }
+        case .success(.finished), .failure:
+            if case .failure(let error) = event.what, error.concernsStorage { throw Misuse(error.description) }
+            try await lane.end(place, with: event)
+            retireIfDone(lane)
+        case .success: lane.release(place)
+        }
+        noteChange()
+    }
+
+    func finish(_ tally: Tally) async -> [String] {
+        var failures: [String] = []
+        for lane in active.values {
+            do throws(Misuse) {
+                try await lane.suspend()
+            } catch {
+                failures.append(error.description)
+            }
+        }
+        return failures
+    }
+
+    /// Starts lanes that no other process has, as long as there is room for them.
+    private func startLanes() throws(Misuse) {
+        guard active.count < Self.mostLanes else { return }
+        var busy: [UnitLane] = []
+        while active.count < Self.mostLanes, let lane = waiting.popFirst() {
+            if try lane.lock() { active[lane.number] = lane } else { busy.append(lane) }
+        }
+        if !busy.isEmpty, waiting.isEmpty, active.isEmpty, !end.hasWaited {
+            end.hasWaited = true
+            StandardError.write("waiting   for another process that downloads the same units\n")
+        }
+        waiting += busy
+    }
+
+    private func nextItem(of lane: UnitLane) async throws(Misuse) -> NextItem? {
+        let next = try await lane.next()
+        let settledCount = lane.takeSettledCount()
+        known.withLock { $0 -= settledCount }
+        guard var item = next else {
+            retireIfDone(lane)
+            return nil
+        }
+        item.id = itemCount
+        itemCount += 1
+        return (item, nil)
+    }
+
+    private func retireIfDone(_ lane: UnitLane) {
+        guard lane.isDone, active.removeValue(forKey: lane.number) != nil else { return }
+        end.reportCount += lane.reportCount
+        lane.unlock()
+    }
+
+    private func noteChange() {
+        change?.resume()
+        change = nil
+    }
+
+    private func noteChange(after delay: Duration) async {
+        try? await Task.sleep(for: delay)
+        noteChange()
+    }
+}
+
+extension DownloadError {
+    /// Whether the reason is this machine's storage, which says nothing about the URL.
+    fileprivate var concernsStorage: Bool {
+        switch code {
+        case .diskFull, .permissionDenied, .storageFailure, .tooManyOpenFiles: true
+        default: false
+        }
+    }
+}

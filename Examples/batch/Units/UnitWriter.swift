@@ -1,0 +1,120 @@
+internal import Foundation
+
+#if canImport(CryptoKit)
+internal import CryptoKit
+#else
+internal import Crypto
+#endif
+
+/// A directory of units that is being written, in one pass over the items.
+///
+/// It has a hidden name until it is complete.
+struct UnitWriter {
+    /// A unit that has room for more lines.
+    private struct OpenUnit {
+        let unit: String
+        var count = 0
+        var digest = SHA256()
+        var buffer: [UInt8] = []
+    }
+
+    /// The largest number of lanes, and so of tasks that have something to do.
+    private static let laneCount = 1024
+    private static let bufferLength = 1 << 14
+
+    private let directory: URL
+    private let temporary: URL
+    private let grouping: SplitCommand.Grouping
+    private let lineCount: Int
+    private var lanes: [String: Int] = [:]
+    private var open: [Int: OpenUnit] = [:]
+    private var units: [UnitIndex.Unit] = []
+    private var unitCount = 0
+
+    /// Creates the directory with its hidden name.
+    init(_ path: String, by grouping: SplitCommand.Grouping, lineCount: Int) throws(Misuse) {
+        directory = URL(fileURLWithPath: path, isDirectory: true)
+        (self.grouping, self.lineCount) = (grouping, lineCount)
+        if let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path) {
+            guard names.isEmpty else { throw Misuse("\(path) is not empty; choose another directory for the units") }
+        } else if FileManager.default.fileExists(atPath: directory.path) {
+            throw Misuse("\(path) is not a directory")
+        }
+        let number = String(UInt64.random(in: .min ... .max), radix: 36)
+        temporary = directory.deletingLastPathComponent().appending(
+            path: ".\(directory.lastPathComponent).\(number).tmp", directoryHint: .isDirectory)
+        do {
+            try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
+        } catch {
+            throw Misuse("\(path) cannot be created: \(error.localizedDescription)")
+        }
+    }
+
+    /// Adds an item to the unit of its lane.
+    mutating func add(_ item: Item) throws(Misuse) {
+        let lane = lane(of: item)
+        var unit = open.removeValue(forKey: lane) ?? nextUnit()
+        let lines = Array(item.manifestLines(includingSecrets: true).utf8)
+        unit.count += 1
+        unit.digest.update(data: lines)
+        unit.buffer += lines
+        if unit.buffer.count >= Self.bufferLength { try flush(&unit) }
+        guard unit.count == lineCount else {
+            open[lane] = unit
+            return
+        }
+        try close(unit, lane)
+    }
+
+    /// Completes the directory and gives it its name.
+    mutating func finish() throws -> UnitIndex {
+        for (lane, unit) in open { try close(unit, lane) }
+        open = [:]
+        let index = UnitIndex(by: grouping.rawValue, units: units.sorted { $0.unit < $1.unit })
+        try index.data.write(to: temporary.appending(path: UnitIndex.name))
+        // An empty directory of the name is replaced.
+        guard rename(temporary.path, directory.path) == 0 else {
+            throw Misuse("\(directory.path) cannot be written: \(String(cString: strerror(errno)))")
+        }
+        return index
+    }
+
+    /// Removes everything that was written.
+    func discard() {
+        try? FileManager.default.removeItem(at: temporary)
+    }
+
+    /// Returns the number of the lane, which hosts get in the order of their first lines.
+    ///
+    /// The port and the scheme don't matter, because the limits of a host don't depend on them.
+    private mutating func lane(of item: Item) -> Int {
+        guard grouping == .host else { return open.keys.first ?? unitCount }
+        let host = item.address.url.host()?.lowercased() ?? ""
+        if let lane = lanes[host] { return lane }
+        let lane = lanes.count % Self.laneCount
+        lanes[host] = lane
+        return lane
+    }
+
+    private mutating func nextUnit() -> OpenUnit {
+        defer { unitCount += 1 }
+        let digits = String(unitCount)
+        return OpenUnit(unit: String(repeating: "0", count: max(0, 6 - digits.count)) + digits)
+    }
+
+    private mutating func close(_ unit: OpenUnit, _ lane: Int) throws(Misuse) {
+        var unit = unit
+        try flush(&unit)
+        units.append(
+            UnitIndex.Unit(
+                unit: unit.unit, lane: lane, count: unit.count, sha256: Digests.hex(unit.digest.finalize())))
+    }
+
+    private func flush(_ unit: inout OpenUnit) throws(Misuse) {
+        let path = temporary.appending(path: "\(unit.unit).txt").path
+        let file = try OutputFile(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, permissions: 0o600)
+        defer { file.close() }
+        try file.write(unit.buffer)
+        unit.buffer = []
+    }
+}
