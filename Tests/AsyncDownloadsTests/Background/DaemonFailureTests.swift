@@ -44,8 +44,8 @@ struct DaemonFailureTests {
         let between = NSError(domain: "another", code: 1, userInfo: [NSUnderlyingErrorKey: cause])
         let error = NSError(
             domain: NSURLErrorDomain, code: NSURLErrorCannotWriteToFile, userInfo: [NSUnderlyingErrorKey: between])
-        #expect(DaemonFailure.underlyingNumber(of: error) == Int(number))
-        #expect(DaemonFailure.underlyingNumber(of: cause) == nil)
+        #expect(error.underlyingNumber == Int(number))
+        #expect(cause.underlyingNumber == nil)
     }
 
     @Test func `background 13: the resume data of the closure and of the error are the same thing`() {

@@ -45,16 +45,4 @@ extension DaemonFailure {
     }
 
     private static func isDiskFull(_ number: Int) -> Bool { number == Int(ENOSPC) || number == Int(EDQUOT) }
-
-    /// Returns the POSIX number of the error that has caused `error`, if there is one.
-    static func underlyingNumber(of error: NSError) -> Int? {
-        var cause = error.userInfo[NSUnderlyingErrorKey] as? NSError
-        // A chain of errors is short; the limit is for one that contains itself.
-        for _ in 0..<8 {
-            guard let present = cause else { return nil }
-            if present.domain == NSPOSIXErrorDomain { return present.code }
-            cause = present.userInfo[NSUnderlyingErrorKey] as? NSError
-        }
-        return nil
-    }
 }

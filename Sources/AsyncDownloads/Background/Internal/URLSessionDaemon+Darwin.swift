@@ -169,7 +169,7 @@ extension DaemonFailure {
             return
         }
         self.init(
-            domain: error.domain, code: error.code, underlyingNumber: Self.underlyingNumber(of: error),
+            domain: error.domain, code: error.code, underlyingNumber: error.underlyingNumber,
             cancellationReason: error.userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int,
             resumeData: error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data)
     }
