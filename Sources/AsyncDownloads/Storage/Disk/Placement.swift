@@ -194,26 +194,6 @@ struct Placement: Sendable {
     }
 }
 
-extension FileSystem {
-    /// Throws if a rename to `destination` would replace something other than a file or a symbolic link.
-    func checkReplaceable(_ destination: String) throws(FileFailure) {
-        try information(at: destination)?.checkReplaceable(at: destination)
-    }
-}
-
-extension FileInformation {
-    /// Throws if a rename to `path` would replace something other than a file or a symbolic link.
-    fileprivate func checkReplaceable(at path: String) throws(FileFailure) {
-        switch kind {
-        case .regular, .symbolicLink: break
-        case .directory, .other:
-            throw FileFailure(
-                .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
-                reason: "it exists and is not a regular file")
-        }
-    }
-}
-
 /// A destination of a finished file.
 package struct PlacementTarget: Sendable {
     package enum Place: Sendable, Hashable {

@@ -237,3 +237,23 @@ package struct FileInformation: Sendable, Hashable {
     /// The time of the last modification, in whole seconds since 1970.
     package var modificationSeconds: Int64 { modificationTime / 1_000_000_000 }
 }
+
+extension FileSystem {
+    /// Throws if a rename to `destination` would replace something other than a file or a symbolic link.
+    func checkReplaceable(_ destination: String) throws(FileFailure) {
+        try information(at: destination)?.checkReplaceable(at: destination)
+    }
+}
+
+extension FileInformation {
+    /// Throws if a rename to `path` would replace something other than a file or a symbolic link.
+    func checkReplaceable(at path: String) throws(FileFailure) {
+        switch kind {
+        case .regular, .symbolicLink: break
+        case .directory, .other:
+            throw FileFailure(
+                .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
+                reason: "it exists and is not a regular file")
+        }
+    }
+}
