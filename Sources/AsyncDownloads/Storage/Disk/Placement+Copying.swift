@@ -22,6 +22,15 @@ extension Placement {
         }
     }
 
+    /// Syncs a file that was placed in a directory that this process may not read, and therefore not sync.
+    ///
+    /// On local file systems, this makes the file's new name durable as well.
+    func synchronizeFile(of result: Result<String, FileFailure>) -> Bool {
+        guard let path = try? result.get(), let handle = try? disk.open(path, .reading) else { return false }
+        defer { disk.close(handle) }
+        return (try? disk.synchronize(handle)) != nil
+    }
+
     /// Removes copies of this file that earlier processes did not finish.
     private func removeCopies(in directory: String) {
         if file.claim.isExclusive {

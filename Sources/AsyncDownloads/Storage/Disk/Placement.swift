@@ -188,8 +188,9 @@ struct Placement: Sendable {
             try synchronize(directory.text)
             return true
         } catch {
-            for index in served { results[index] = .failure(error) }
-            return false
+            let lost = served.filter { error.kind != .denied || !synchronizeFile(of: results[$0]) }
+            for index in lost { results[index] = .failure(error) }
+            return lost.isEmpty
         }
     }
 }
