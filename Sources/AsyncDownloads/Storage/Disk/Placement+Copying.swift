@@ -1,6 +1,44 @@
 extension Placement {
+    /// Places a copy of the file at the target.
+    ///
+    /// - Parameter replacements: The directory for files that replace others, in which the copy is made; nil for that of
+    ///   the target.
+    mutating func putCopy(
+        in directory: String, _ target: PlacementTarget, madeIn replacements: String? = nil
+    ) throws(FileFailure) -> String {
+        let copy = try makeCopy(in: replacements ?? directory, for: directory)
+        do {
+            return try put(copy, in: directory, target, isReplacement: replacements != nil)
+        } catch {
+            try? disk.remove(copy)
+            throw error
+        }
+    }
+
+    /// Places a copy of the file at a path that this process may access, although it may not access the directory.
+    ///
+    /// A sandboxed app gets such an access when the user chooses a file in a save panel. The file itself stays where it is,
+    /// so that a failure loses nothing.
+    ///
+    /// - Parameter error: The reason why the file was not placed in another way.
+    mutating func putReplacement(
+        in directory: String, _ target: PlacementTarget, after error: FileFailure
+    ) throws(FileFailure) -> String {
+        guard case .path(let path, _) = target.place, let replacements = try disk.makeReplacementDirectory(for: path)
+        else { throw error }
+        defer { disk.removeReplacementDirectory(replacements) }
+        do {
+            return try putCopy(in: directory, target, madeIn: replacements)
+        } catch let failure where failure.kind == .crossDevice {
+            // The volume of the path has no such directory.
+            throw error
+        }
+    }
+
     /// Creates a synced copy in the directory, and returns its path.
-    func makeCopy(in directory: String) throws(FileFailure) -> String {
+    ///
+    /// - Parameter destination: The directory in which the copy gets its name.
+    private func makeCopy(in directory: String, for destination: String) throws(FileFailure) -> String {
         removeCopies(in: directory)
         let other = names.path(file.claim.taken(), .copy, in: directory)
         let (copy, path) = try FileOwner(disk: disk, directory: directory).unlessOccupied(
@@ -12,7 +50,7 @@ extension Placement {
         do {
             // Some file systems do not support modes.
             try? disk.setPermissions(.ordinary, of: copy)
-            store.setAttributes(ofCopy: copy, of: file.handle, in: directory)
+            store.setAttributes(ofCopy: copy, of: file.handle, in: destination)
             store.describe(copy: copy, of: file.handle, isSynced: store.synchronizes(file))
             if store.synchronizes(file) { try disk.synchronize(copy) } else { try disk.checkWrites(to: copy) }
             return path

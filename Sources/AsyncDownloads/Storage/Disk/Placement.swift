@@ -40,7 +40,7 @@ struct Placement: Sendable {
         do {
             try checkWay(to: target)
             // The file's own directory exists.
-            if isTaken || !directory.hasSameBytes(as: names.directory), try disk.information(at: directory) == nil {
+            if isTaken || !directory.hasSameBytes(as: names.directory), try isMissing(directory) {
                 try store.makeDirectory(directory)
             }
             results.append(.success(try put(in: directory, target)))
@@ -49,7 +49,24 @@ struct Placement: Sendable {
         }
     }
 
+    /// Whether the directory doesn't exist; false if this process may not know.
+    private func isMissing(_ directory: String) throws(FileFailure) -> Bool {
+        do {
+            return try disk.information(at: directory) == nil
+        } catch let error where error.kind == .denied {
+            return false
+        }
+    }
+
     private mutating func put(in directory: String, _ target: PlacementTarget) throws(FileFailure) -> String {
+        do {
+            return try putInPlace(directory, target)
+        } catch let error where error.kind == .denied {
+            return try putReplacement(in: directory, target, after: error)
+        }
+    }
+
+    private mutating func putInPlace(_ directory: String, _ target: PlacementTarget) throws(FileFailure) -> String {
         guard !isTaken else { return try putCopy(in: directory, target) }
         do {
             return try put(ownPath, in: directory, target)
@@ -58,19 +75,11 @@ struct Placement: Sendable {
         }
     }
 
-    private mutating func putCopy(in directory: String, _ target: PlacementTarget) throws(FileFailure) -> String {
-        let copy = try makeCopy(in: directory)
-        do {
-            return try put(copy, in: directory, target)
-        } catch {
-            try? disk.remove(copy)
-            throw error
-        }
-    }
-
     /// Gives the file at `source` the name that the target requests.
-    private mutating func put(
-        _ source: String, in directory: String, _ target: PlacementTarget
+    ///
+    /// - Parameter isReplacement: Whether the file is in a directory for files that replace others.
+    mutating func put(
+        _ source: String, in directory: String, _ target: PlacementTarget, isReplacement: Bool = false
     ) throws(FileFailure) -> String {
         switch target.place {
         case .directory(_, let name, let isCallers, _):
@@ -83,7 +92,7 @@ struct Placement: Sendable {
                 // Again, because directories may have been replaced while the bytes were synced.
                 try checkWay(to: target)
                 if target.replacesFiles {
-                    try replace(path, present, by: source)
+                    try replace(path, present, by: source, isReplacement: isReplacement)
                     target.names.give(path, spelling, to: target.resource)
                 } else {
                     try disk.rename(source, toUnused: path)
@@ -133,11 +142,14 @@ struct Placement: Sendable {
     }
 
     private mutating func replace(
-        _ path: String, _ present: FileInformation?, by source: String
+        _ path: String, _ present: FileInformation?, by source: String, isReplacement: Bool = false
     ) throws(FileFailure) {
         try present?.checkReplaceable(at: path)
         do {
             try disk.rename(source, to: path)
+        } catch let error where error.kind == .denied && isReplacement && present?.kind != .symbolicLink {
+            // The system might replace what a symbolic link leads to.
+            try disk.replaceItem(at: path, by: source)
         } catch let error where error.kind == .missing {
             // Either the source or the destination may be missing.
             if source == ownPath { try file.checkOwnership(names, at: ownPath, on: disk) }

@@ -102,6 +102,22 @@ package protocol FileSystem: Sendable {
     /// Creates the directory, whose parent must exist.
     func makeDirectory(_ path: String) throws(FileFailure)
 
+    /// Creates a directory for a file that is to be placed at `path`, on the same volume if possible.
+    ///
+    /// A sandboxed app that may access the file at `path`, but not its directory, can create files in the new directory.
+    ///
+    /// - Returns: The path of the new directory; nil on systems where the access to files isn't restricted in this way.
+    func makeReplacementDirectory(for path: String) throws(FileFailure) -> String?
+
+    /// Removes a directory that ``makeReplacementDirectory(for:)`` created, unless it contains files.
+    func removeReplacementDirectory(_ path: String)
+
+    /// Replaces the file at `path` by the one at `source`, which is in a directory that
+    /// ``makeReplacementDirectory(for:)`` created, where ``rename(_:to:)`` is denied.
+    ///
+    /// If this fails, the file that was to be replaced may be in the directory of `source`.
+    func replaceItem(at path: String, by source: String) throws(FileFailure)
+
     /// Returns the maximum size of a new file in the directory, in bytes, or nil if it is unknown.
     func availableSpace(in directory: String) throws(FileFailure) -> Int64?
 
@@ -134,6 +150,16 @@ extension FileSystem {
     package func setAttributes(_ attributes: FileAttributes, of file: OpenFile, in directory: String) {}
 
     package func restrictsNames(in directory: String) -> Bool { false }
+
+    package func makeReplacementDirectory(for path: String) throws(FileFailure) -> String? { nil }
+
+    package func removeReplacementDirectory(_ path: String) {}
+
+    package func replaceItem(at path: String, by source: String) throws(FileFailure) {
+        throw FileFailure(
+            .unsupported, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
+            reason: "the file system has no directories for replacing files")
+    }
 }
 
 /// The purpose for which a file is opened: `reading` permits reading only, the others permit writing as well.

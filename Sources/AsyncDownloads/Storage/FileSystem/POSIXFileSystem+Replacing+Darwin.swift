@@ -1,0 +1,41 @@
+#if canImport(Darwin)
+internal import Darwin
+private import Foundation
+
+extension POSIXFileSystem {
+    package func makeReplacementDirectory(for path: String) throws(FileFailure) -> String? {
+        do {
+            return try FileManager.default.url(
+                for: .itemReplacementDirectory, in: .userDomainMask,
+                appropriateFor: URL(fileURLWithPath: path, isDirectory: false), create: true
+            ).path
+        } catch {
+            throw Self.failure(error as NSError, "create a directory for replacing", path)
+        }
+    }
+
+    package func removeReplacementDirectory(_ path: String) {
+        // A file that a failed replacement has left in the directory may be the only copy of what was to be replaced.
+        _ = path.withCString { rmdir($0) }
+    }
+
+    package func replaceItem(at path: String, by source: String) throws(FileFailure) {
+        let (original, new) = (
+            URL(fileURLWithPath: path, isDirectory: false), URL(fileURLWithPath: source, isDirectory: false)
+        )
+        do {
+            // By default, the new file would get the permissions and the creation date of the replaced one.
+            _ = try FileManager.default.replaceItemAt(original, withItemAt: new, options: .usingNewMetadataOnly)
+        } catch {
+            throw Self.failure(error as NSError, "replace", path)
+        }
+    }
+
+    private static func failure(_ error: NSError, _ operation: String, _ path: String) -> FileFailure {
+        let name = PartialNames.lastComponent(of: path)
+        if let number = error.underlyingNumber { return failure(Int32(clamping: number), operation, name) }
+        return FileFailure(
+            .other, errno: 0, operation: operation, name: name, reason: "\(error.domain) \(error.code)")
+    }
+}
+#endif
