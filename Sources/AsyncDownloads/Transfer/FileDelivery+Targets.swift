@@ -6,12 +6,15 @@ extension FileDelivery {
     func target(for recipient: Recipient) -> PlacementTarget? {
         let request = recipient.request
         let place: PlacementTarget.Place
+        let destination: URL
         switch request.destination {
         case .memory:
             return nil
         case .file(let url):
+            destination = url
             place = .path(url.filePath, below: request.confiningDirectory(of: url))
         case .directory(let url):
+            destination = url
             // A file that was placed for this resource under another name is replaced there.
             let name = representation.suggestedName ?? recipient.formerFile?.ownName ?? request.defaultFileName
             place = .directory(
@@ -22,6 +25,7 @@ extension FileDelivery {
         var target = PlacementTarget(place, resource: key.sharingKey.resource, names: environment.names) { path in
             destinations.isFree(path, for: digest)
         }
+        target.url = destination
         target.recordedResource = ResourceDigest(location.request)
         let policy = environment.existingFilePolicy(of: request)
         target.replacesFiles = policy != .fail && !(policy == .keep && request.destination.path != nil)

@@ -1,3 +1,5 @@
+internal import struct Foundation.URL
+
 /// The placement of one finished file at its destinations.
 struct Placement: Sendable {
     let store: PartialStore
@@ -16,6 +18,8 @@ struct Placement: Sendable {
     var willTakeName: @Sendable (String) -> Void = { _ in }
     /// The directories of the targets, in the order of ``results``.
     private var directories: [ByteText] = []
+    /// The access to the URLs of the targets, which lasts until their directories are synced.
+    private var accesses: [any AnyObject & Sendable] = []
 
     /// - Parameters:
     ///   - path: The path of the file; nil for that of a partial file.
@@ -37,6 +41,7 @@ struct Placement: Sendable {
     mutating func put(at target: PlacementTarget) {
         let directory = target.place.directory
         directories.append(ByteText(directory))
+        if let access = target.url.flatMap(disk.access) { accesses.append(access) }
         do {
             try checkWay(to: target)
             // The file's own directory exists.
@@ -224,6 +229,8 @@ package struct PlacementTarget: Sendable {
     }
 
     package var place: Place
+    /// The URL of the destination, which may carry a permission from the user; a path carries none.
+    var url: URL?
     /// The key of the resource; nil for a file that belongs to none.
     var resource: ResourceKey?
     /// The names that this process has used in directories.

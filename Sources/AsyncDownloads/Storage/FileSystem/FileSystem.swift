@@ -1,3 +1,5 @@
+package import struct Foundation.URL
+
 /// The port to the operating system's file functions.
 ///
 /// The production adapter is ``POSIXFileSystem``; the tests contain a simulation that loses power. No function follows
@@ -118,6 +120,11 @@ package protocol FileSystem: Sendable {
     /// If this fails, the file that was to be replaced may be in the directory of `source`.
     func replaceItem(at path: String, by source: String) throws(FileFailure)
 
+    /// Starts the access to a URL that carries a permission from the user, until the returned object is released.
+    ///
+    /// Returns nil for other URLs.
+    func access(to url: URL) -> (any AnyObject & Sendable)?
+
     /// Returns the maximum size of a new file in the directory, in bytes, or nil if it is unknown.
     func availableSpace(in directory: String) throws(FileFailure) -> Int64?
 
@@ -160,6 +167,8 @@ extension FileSystem {
             .unsupported, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
             reason: "the file system has no directories for replacing files")
     }
+
+    package func access(to url: URL) -> (any AnyObject & Sendable)? { nil }
 }
 
 /// The purpose for which a file is opened: `reading` permits reading only, the others permit writing as well.

@@ -1,6 +1,6 @@
 #if canImport(Darwin)
 internal import Darwin
-private import Foundation
+package import Foundation
 
 extension POSIXFileSystem {
     package func makeReplacementDirectory(for path: String) throws(FileFailure) -> String? {
@@ -31,11 +31,26 @@ extension POSIXFileSystem {
         }
     }
 
+    package func access(to url: URL) -> (any AnyObject & Sendable)? { ScopedAccess(url) }
+
     private static func failure(_ error: NSError, _ operation: String, _ path: String) -> FileFailure {
         let name = PartialNames.lastComponent(of: path)
         if let number = error.underlyingNumber { return failure(Int32(clamping: number), operation, name) }
         return FileFailure(
             .other, errno: 0, operation: operation, name: name, reason: "\(error.domain) \(error.code)")
     }
+}
+
+/// The access to a security-scoped URL, which ends when the last reference is released.
+private final class ScopedAccess: Sendable {
+    private let url: URL
+
+    init?(_ url: URL) {
+        // A URL that was made from a path has no scope.
+        guard url.startAccessingSecurityScopedResource() else { return nil }
+        self.url = url
+    }
+
+    deinit { url.stopAccessingSecurityScopedResource() }
 }
 #endif

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
@@ -145,6 +146,45 @@ struct SandboxedDestinationTests {
         #expect(result.failure?.code == expected)
         #expect(counter.count == 1)
         #expect(documents.bytes(at: documents.destination) == SampleObject.first.bytes())
+    }
+
+    @Test func `the access to the URL of a destination lasts until the file is durable`() throws {
+        let disk = disk(.permitted)
+        disk.requireAccess()
+        let partial = try whole(on: disk)
+        var target = PlacementTarget(path: documents.destination)
+        #expect(partial.place(at: [target], length: 1000)[0].failure?.code == .permissionDenied)
+        target.url = URL(fileURLWithPath: documents.destination)
+        #expect(try partial.place(at: [target], length: 1000)[0].get() == documents.destination)
+        #expect(disk.accessCount == 0)
+        try expectPlaced()
+    }
+
+    @Test func `a download accesses its destination with the URL of the request`() async throws {
+        let content = Content(seed: 7, length: 900_000)
+        let disk = disk(.denied)
+        disk.requireAccess()
+        let destination = URL(fileURLWithPath: documents.destination)
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(content, entityTag: "\"1\""), at: "/one")
+            var configuration = environment.downloader.configuration
+            configuration.partialsDirectory = URL(fileURLWithPath: partials.path)
+            let downloader = Downloader(
+                configuration: configuration, transport: Engine.preferred.makeTransport(),
+                store: store(on: disk), time: SystemTimeSource())
+            let request = DownloadRequest(from: environment.server.url("/one"), to: destination)
+            do {
+                #expect(try await downloader.download(request).url == destination)
+            } catch {
+                await downloader.shutdown()
+                throw error
+            }
+            await downloader.shutdown()
+        }
+        let data = try Data(contentsOf: destination)
+        #expect(data.withUnsafeBytes { content.matches($0, at: 0) } && data.count == 900_000)
+        #expect(disk.accessCount == 0)
+        #expect(try partials.contents.isEmpty)
     }
 
     /// Checks that the destination has the bytes, and that nothing else is left.

@@ -16,6 +16,8 @@ final class SandboxedFileSystem: ForwardingFileSystem {
     private struct State {
         var replacementDirectoryCount = 0
         var replacementCount = 0
+        var accessCount = 0
+        var needsAccess = false
         var replacing: FileFailure.Kind?
         var copying: FileFailure.Kind?
     }
@@ -43,6 +45,12 @@ final class SandboxedFileSystem: ForwardingFileSystem {
     /// The number of files that were replaced without a rename.
     var replacementCount: Int { state.withLock { $0.replacementCount } }
 
+    /// The number of accesses to URLs that haven't ended.
+    var accessCount: Int { state.withLock { $0.accessCount } }
+
+    /// Denies the access to all files of the directory while there is no access to a URL.
+    func requireAccess() { state.withLock { $0.needsAccess = true } }
+
     /// Lets replacements without a rename fail; nil ends this.
     func failReplacing(_ kind: FileFailure.Kind?) { state.withLock { $0.replacing = kind } }
 
@@ -66,6 +74,20 @@ final class SandboxedFileSystem: ForwardingFileSystem {
         if let kind = state.withLock({ $0.replacing }) { throw Self.failure(kind, "replace", path) }
         try base.rename(source, to: path)
         state.withLock { $0.replacementCount += 1 }
+    }
+
+    func access(to url: URL) -> (any AnyObject & Sendable)? {
+        guard files.contains(url.path) else { return nil }
+        state.withLock { $0.accessCount += 1 }
+        return Access(self)
+    }
+
+    private final class Access: Sendable {
+        private let disk: SandboxedFileSystem
+
+        init(_ disk: SandboxedFileSystem) { self.disk = disk }
+
+        deinit { disk.state.withLock { $0.accessCount -= 1 } }
     }
 
     func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
@@ -128,7 +150,8 @@ final class SandboxedFileSystem: ForwardingFileSystem {
     /// Throws if the path is in the directory, and may not be accessed.
     private func check(_ path: String, _ operation: String) throws(FileFailure) {
         guard path == directory || path.hasPrefix(directory + "/") else { return }
-        if !files.contains(path) { throw Self.failure(.denied, operation, path) }
+        let isDenied = state.withLock { $0.needsAccess && $0.accessCount == 0 }
+        if isDenied || !files.contains(path) { throw Self.failure(.denied, operation, path) }
     }
 
     private func isReplacement(_ path: String) -> Bool { replacements.map { path.hasPrefix($0 + "/") } ?? false }
