@@ -205,6 +205,9 @@ extension Downloader {
         ///
         /// Default: `nil`. Each unfinished file is then kept next to its destination, and bodies that have to be moved
         /// from memory to disk are kept in the user's caches directory, in a directory of this app.
+        ///
+        /// A sandboxed app on macOS may access a file that the user has chosen in a save panel, but no other file in its
+        /// directory. Set this property to a directory in the app's container then (see <doc:WhatIsKept>).
         public var partialsDirectory: URL?
 
         /// The identifiers of the app groups whose containers contain destinations.
