@@ -17,9 +17,13 @@ struct TarFile {
     init(_ path: String, length: Int64) throws(Misuse) {
         output = try OutputFile(path, O_RDWR | O_CREAT | O_NOFOLLOW)
         self.length = length
-        guard ftruncate(output.descriptor, off_t(length)) == 0, lseek(output.descriptor, 0, SEEK_END) == length else {
+        guard lseek(output.descriptor, 0, SEEK_END) >= length else {
             output.close()
             throw Misuse("\(path) is shorter than it was when it was written")
+        }
+        guard ftruncate(output.descriptor, off_t(length)) == 0, lseek(output.descriptor, 0, SEEK_END) == length else {
+            defer { output.close() }
+            throw output.failure
         }
     }
 

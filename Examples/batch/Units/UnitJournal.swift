@@ -36,27 +36,30 @@ struct UnitJournal {
         let text = (try? Data(contentsOf: URL(fileURLWithPath: path))) ?? Data()
         var start = text.startIndex
         var hasHead = false
+        var (markedLength, attempts): (Int64, Int) = (0, 0)
         while let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
             let (line, range) = (Data(text[start..<end]), Int64(start)..<Int64(end))
             start = end + 1
+            var isEnd = availableLength == nil
             if let result = UnitResult(line) {
                 (results[result.id], places[result.id]) = (result, range)
-                // The file of the result may not be in the archive, unless a mark follows.
-                if availableLength == nil { length = Int64(start) }
-                continue
-            }
-            // A crash of the system can leave anything.
-            guard let mark = try? JSONDecoder().decode(Mark.self, from: line) else { break }
-            if let digest = mark.manifest {
-                guard digest == manifest else {
-                    file.close()
-                    throw Misuse("\(path) is the journal of another manifest; choose another output directory")
+            } else if let mark = try? JSONDecoder().decode(Mark.self, from: line) {
+                if let digest = mark.manifest {
+                    guard digest == manifest else {
+                        file.close()
+                        throw Misuse("\(path) is the journal of another manifest; choose another output directory")
+                    }
+                    hasHead = true
                 }
-                hasHead = true
+                markedLength = mark.archive ?? markedLength
+                attempts = mark.attempts ?? attempts
+                isEnd = isEnd || mark.manifest != nil || mark.archive != nil
+            } else {
+                // A crash of the system can leave anything.
+                break
             }
-            archiveLength = mark.archive ?? archiveLength
-            attemptCount = mark.attempts ?? attemptCount
-            length = Int64(start)
+            // The archive contains the files of the results only if a mark follows them.
+            if isEnd { (length, archiveLength, attemptCount) = (Int64(start), markedLength, attempts) }
         }
         let lacksFiles = availableLength.map { $0 < archiveLength } ?? false
         if !hasHead || lacksFiles { (length, archiveLength, attemptCount) = (0, 0, 0) }

@@ -10,6 +10,8 @@ final class UnitProgress: Sendable {
         var archive: TarFile?
         /// The names in the archive.
         var names: Set<String> = []
+        /// The names of the files that this process has added, by their paths.
+        var added: [String: String] = [:]
         /// The files that are in the archive, but not yet in the file of the journal.
         var staged: [URL] = []
     }
@@ -72,13 +74,7 @@ final class UnitProgress: Sendable {
             var path: String?
             if case .success(.finished(let file)) = event.what {
                 path = event.path(of: file)
-                if state.archive != nil, let name = path {
-                    let unused = Self.unusedName(name, state.names)
-                    try state.archive?.add(file.url, as: unused)
-                    state.names.insert(unused)
-                    state.staged.append(file.url)
-                    path = unused
-                }
+                if state.archive != nil { path = try pack(file.url, as: event.path(of: file), &state) }
             }
             guard let result = UnitResult(event, id: id, path: path),
                 let line = JSONLine(result: event, id: id, path: path)
@@ -122,6 +118,22 @@ final class UnitProgress: Sendable {
             try commit(&state)
             close(&state)
         }
+    }
+
+    /// Adds a file to the archive, and returns its name there.
+    private func pack(_ file: URL, as name: String, _ state: inout State) throws(Misuse) -> String {
+        // Two equal lines have one file.
+        if let added = state.added[file.path],
+            state.staged.contains(file) || !FileManager.default.fileExists(atPath: file.path)
+        {
+            return added
+        }
+        let unused = Self.unusedName(name, state.names)
+        try state.archive?.add(file, as: unused)
+        state.names.insert(unused)
+        state.added[file.path] = unused
+        state.staged.append(file)
+        return unused
     }
 
     /// Returns the path, with a number in its last component if the archive contains it.

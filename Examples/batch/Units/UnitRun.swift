@@ -50,7 +50,7 @@ actor UnitRun: ResultSink {
                 throw ManifestFailure(name: folders.units.path, line: nil, misuse: error)
             }
             let waitsForLock = !waiting.isEmpty && active.count < Self.mostLanes
-            guard waitsForLock || active.values.contains(where: { !$0.isRead }) else { return nil }
+            guard !waiting.isEmpty || active.values.contains(where: { !$0.isRead }) else { return nil }
             let timer = waitsForLock ? Task { await self.noteChange(after: Self.lockInterval) } : nil
             await withCheckedContinuation { change = $0 }
             timer?.cancel()

@@ -18,15 +18,13 @@ struct UnitWriter {
         var buffer: [UInt8] = []
     }
 
-    /// The largest number of lanes, and so of tasks that have something to do.
-    private static let laneCount = 1024
     private static let bufferLength = 1 << 14
 
     private let directory: URL
     private let temporary: URL
     private let grouping: SplitCommand.Grouping
     private let lineCount: Int
-    private var lanes: [String: Int] = [:]
+    private var lanes = LaneNumbers()
     private var open: [Int: OpenUnit] = [:]
     private var units: [UnitIndex.Unit] = []
     private var unitCount = 0
@@ -84,16 +82,14 @@ struct UnitWriter {
         try? FileManager.default.removeItem(at: temporary)
     }
 
-    /// Returns the number of the lane, which hosts get in the order of their first lines.
+    /// Returns the number of the lane.
     ///
     /// The port and the scheme don't matter, because the limits of a host don't depend on them.
     private mutating func lane(of item: Item) -> Int {
-        guard grouping == .host else { return open.keys.first ?? unitCount }
-        let host = item.address.url.host()?.lowercased() ?? ""
-        if let lane = lanes[host] { return lane }
-        let lane = lanes.count % Self.laneCount
-        lanes[host] = lane
-        return lane
+        switch grouping {
+        case .host: lanes.lane(ofHost: item.address.url.host()?.lowercased() ?? "")
+        case .line: open.keys.first ?? unitCount
+        }
     }
 
     private mutating func nextUnit() -> OpenUnit {

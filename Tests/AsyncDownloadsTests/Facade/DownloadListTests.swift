@@ -31,11 +31,11 @@ struct DownloadListTests {
         }
     }
 
-    @Test func `a view that observes an item shows the final snapshot, 10,000 times`() async throws {
-        for round in 0..<10 {
-            try await SimulatedFixture.with(reply: { _, _ in .response(404) }) { fixture async throws in
-                try await showAll(fixture, round)
-            }
+    /// Observes 1,000 downloads for each seed.
+    @Test(arguments: Seeds.first(1))
+    func `a view that observes an item shows the final snapshot, each time`(seed: UInt64) async throws {
+        try await SimulatedFixture.with(reply: { _, _ in .response(404) }) { fixture async throws in
+            try await showAll(fixture, seed)
         }
     }
 
@@ -54,10 +54,10 @@ struct DownloadListTests {
     }
 
     @MainActor
-    private func showAll(_ fixture: SimulatedFixture, _ round: Int) async throws {
+    private func showAll(_ fixture: SimulatedFixture, _ seed: UInt64) async throws {
         let list = DownloadList(downloader: fixture.downloader)
         let views = (0..<1000).map {
-            View(list.add(fixture.request("https://a.example/\(round)/\($0)")))
+            View(list.add(fixture.request("https://a.example/\(seed)/\($0)")))
         }
         for view in views {
             while view.shown?.state.isFinal != true { await Task.yield() }

@@ -25,7 +25,7 @@ struct StorageScript: Sendable, CustomTestStringConvertible {
 }
 
 /// The options of the store that a script uses.
-struct StoreOptions: Sendable, CustomTestStringConvertible {
+struct StoreOptions: Sendable, Hashable, CustomTestStringConvertible {
     let durability: Durability
     /// Whether new partials keep their bytes in memory.
     let isBuffered: Bool

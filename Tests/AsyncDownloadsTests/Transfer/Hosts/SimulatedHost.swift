@@ -1,6 +1,6 @@
 @testable import AsyncDownloads
 
-/// A host that limits its requests or its connections, and the transfers that a queue sends to it, in simulated time.
+/// A host that limits its requests or its connections, and the transfers that processes send to it, in simulated time.
 struct SimulatedHost {
     /// The rule by which the host refuses requests.
     enum Rule {
@@ -31,19 +31,26 @@ struct SimulatedHost {
     }
 
     private enum Event {
-        case arrival(PermitQueue.Ticket, PermitQueue.Begun)
-        case answer(PermitQueue.Ticket, PermitQueue.Begun, HostLimit.Answer)
-        case retry(place: PermitQueue.Ticket)
+        case arrival(Ticket, PermitQueue.Begun)
+        case answer(Ticket, PermitQueue.Begun, HostLimit.Answer)
+        case retry(place: Ticket)
+    }
+
+    /// A ticket of one process.
+    private struct Ticket: Hashable {
+        let process: Int
+        let ticket: PermitQueue.Ticket
     }
 
     private let rule: Rule
     private let latency: Duration
-    private var queue: PermitQueue
+    /// The queue of each process.
+    private var queues: [PermitQueue]
     private var generator: SplitMix64
     private var events = Heap<Int, Duration>()
     private var eventsByNumber: [Int: Event] = [:]
     private var lastEvent = 0
-    private var places: [PermitQueue.Ticket: PermitQueue.Ticket] = [:]
+    private var places: [Ticket: Ticket] = [:]
     private var accepted: [Duration] = []
     private var supply = 0.0
     private var supplied = Duration.zero
@@ -53,25 +60,26 @@ struct SimulatedHost {
 
     init(
         _ rule: Rule, latency: Duration = .milliseconds(50), limit: Int = 64, _ settings: HostLimit.Settings = .init(),
-        seed: UInt64 = 1
+        seed: UInt64 = 1, processCount: Int = 1
     ) {
         self.rule = rule
         self.latency = latency
-        queue = PermitQueue(limit: limit, settings)
+        queues = Array(repeating: PermitQueue(limit: limit, settings), count: processCount)
         generator = SplitMix64(seed: seed)
         if case .bucket(let count, _) = rule { supply = Double(count) }
     }
 
-    /// Runs this many transfers until all have finished, or until a time.
+    /// Runs this many transfers, which are divided among the processes, until all have finished, or until a time.
     mutating func run(_ count: Int, until end: Duration = .seconds(3600)) -> Outcome {
-        for _ in 0..<count {
-            let ticket = queue.enqueue(host: "host", priority: .normal)
-            places[ticket] = ticket
-        }
+        for number in 0..<count { enqueue(in: number % queues.count) }
         var now = Duration.zero
         while outcome.finishedCount < count, now < end {
-            for ticket in queue.grant(at: now) { begin(ticket, at: now) }
-            let next = [events.first?.order, queue.nextTime].compactMap { $0 }.min()
+            for process in queues.indices {
+                for ticket in queues[process].grant(at: now) {
+                    begin(Ticket(process: process, ticket: ticket), at: now)
+                }
+            }
+            let next = (queues.map(\.nextTime) + [events.first?.order]).compactMap { $0 }.min()
             guard let next else { break }
             now = max(now, next)
             while let (number, time) = events.first, time <= now {
@@ -89,8 +97,17 @@ struct SimulatedHost {
         events[lastEvent] = time
     }
 
-    private mutating func begin(_ ticket: PermitQueue.Ticket, at now: Duration) {
-        guard let begun = queue.begin(ticket, at: now) else { return requestAgain(ticket) }
+    private mutating func enqueue(in process: Int, place: Ticket? = nil) {
+        let ticket = Ticket(
+            process: process,
+            ticket: queues[process].enqueue(host: "host", priority: .normal, place: place?.ticket))
+        places[ticket] = place ?? ticket
+    }
+
+    private mutating func begin(_ ticket: Ticket, at now: Duration) {
+        guard let begun = queues[ticket.process].begin(ticket.ticket, at: now) else {
+            return enqueue(in: ticket.process, place: places.removeValue(forKey: ticket) ?? ticket)
+        }
         outcome.requestCount += 1
         if let firstCoolDownEnd, now >= firstCoolDownEnd { outcome.laterRequestCount += 1 }
         add(.arrival(ticket, begun), at: now + delay())
@@ -99,12 +116,6 @@ struct SimulatedHost {
     /// Half of the latency, more or less.
     private mutating func delay() -> Duration {
         latency / 2 * Double.random(in: 0.8...1.2, using: &generator)
-    }
-
-    private mutating func requestAgain(_ old: PermitQueue.Ticket) {
-        let place = places.removeValue(forKey: old) ?? old
-        let ticket = queue.enqueue(host: "host", priority: .normal, place: place)
-        places[ticket] = place
     }
 
     private mutating func handle(_ event: Event, at now: Duration) {
@@ -117,8 +128,8 @@ struct SimulatedHost {
             }
             add(.answer(ticket, begun, answer), at: now + delay())
         case .answer(let ticket, let begun, let answer):
-            _ = queue.answered(begun, RequestAnswer(answer), at: now)
-            queue.release(ticket)
+            _ = queues[ticket.process].answered(begun, RequestAnswer(answer), at: now)
+            queues[ticket.process].release(ticket.ticket)
             if case .refused(let retryAfter?) = answer {
                 outcome.refusalCount += 1
                 if let firstCoolDownEnd {
@@ -134,7 +145,7 @@ struct SimulatedHost {
                 places[ticket] = nil
             }
         case .retry(let place):
-            places[queue.enqueue(host: "host", priority: .normal, place: place)] = place
+            enqueue(in: place.process, place: place)
         }
     }
 
