@@ -1,8 +1,10 @@
 public import struct Foundation.Date
 
 /// The reason why a download is waiting.
+///
+/// Two reasons with different times aren't equal. Compare the ``name`` to recognize a reason that has a time.
 public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
-    /// The reason's name, which is stable across versions.
+    /// The reason's name, which is stable across versions: that of its member, such as `turn` or `coolDown`.
     public let name: String
 
     /// The time until which the download waits at least; `nil` if it isn't known.
