@@ -65,7 +65,8 @@ public final class DownloadList {
 
     /// Adds the unfinished downloads that earlier launches have left in `directory`, each one paused.
     ///
-    /// With a background session, call ``restoreBackgroundDownloads()`` instead.
+    /// Downloads that the list contains aren't added again. With a background session, call
+    /// ``restoreBackgroundDownloads()`` instead.
     ///
     /// - Parameters:
     ///   - directory: The directory of the unfinished files.
@@ -84,7 +85,8 @@ public final class DownloadList {
 
     /// Adds the downloads of the background session that earlier launches have started.
     ///
-    /// An item doesn't acknowledge the outcome of its download; see ``Download/acknowledge()``.
+    /// Downloads that the list contains aren't added again. An item doesn't acknowledge the outcome of its download; see
+    /// ``Download/acknowledge()``.
     ///
     /// - Throws: The errors of ``Downloader/restored()``.
     public func restoreBackgroundDownloads() async throws(DownloadError) {

@@ -9,7 +9,10 @@ extension Downloader {
     /// hasn't ended, another handle is returned, and its state doesn't change.
     ///
     /// Each download has the ``Download/id`` and the ``DownloadRequest/userInfo`` that it had when its bytes were last
-    /// recorded. If several downloads shared a transfer, each one is returned, up to 16.
+    /// recorded. If several downloads shared a transfer, each one is returned, up to 16. Of the other properties of a request,
+    /// these are recorded: ``DownloadRequest/url``, ``DownloadRequest/identity``, ``DownloadRequest/account``, the nonsecret
+    /// headers, ``DownloadRequest/destination``, ``DownloadRequest/defaultFileName``, and ``DownloadRequest/checksum``. All
+    /// others have their defaults, such as ``DownloadRequest/networkAccess`` and the closures; `prepare` may set them.
     ///
     /// Secret headers are never on disk: `prepare` may add them to a request before it is used. It must check
     /// ``DownloadRequest/url`` first. If others can write to `directory`, for example because it contains the contents
@@ -17,9 +20,10 @@ extension Downloader {
     /// that `prepare` adds.
     ///
     /// The result contains the unfinished files of this user whose destination is below `directory`, with no symbolic
-    /// link on the way. A destination elsewhere is accepted only in ``Configuration/partialsDirectory``, and only if no
-    /// other user can write to that directory. On Apple platforms, a destination in the app's container, or in that of
-    /// one of the ``Configuration/appGroupIdentifiers``, is found again after an update of the app has moved it.
+    /// link on the way. It is empty if `directory` doesn't exist. A destination elsewhere is accepted only in
+    /// ``Configuration/partialsDirectory``, and only if no other user can write to that directory. On Apple platforms, a
+    /// destination in the app's container, or in that of one of the ``Configuration/appGroupIdentifiers``, is found again
+    /// after an update of the app has moved it.
     ///
     /// - Parameters:
     ///   - directory: The directory of the unfinished files: the directory of the destinations, or
