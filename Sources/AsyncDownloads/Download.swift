@@ -156,7 +156,8 @@ public final class Download: Sendable {
     /// Continues the download from another URL of the same resource.
     ///
     /// The change applies to every download that shares the transfer. A running exchange is ended, and the delay before a
-    /// retry is cut short; a paused download uses the URL when it is resumed.
+    /// retry is cut short; a paused download uses the URL when it is resumed. After the download has ended, the method has no
+    /// effect.
     ///
     /// Received bytes are kept if the new URL is proven to have the same object, by the same strong validator or the
     /// same `Repr-Digest`, and the same length. A ``ContentChangePolicy`` can defer the proof to the expected digest.
@@ -177,9 +178,10 @@ public final class Download: Sendable {
 
     /// Starts the download again after a failure or a cancellation, from the bytes that are kept.
     ///
-    /// The handle then refers to the repeated download, with the same ``id`` and ``request``; new streams of ``events`` and
-    /// ``updates`` follow it. The method has no effect unless ``state`` is ``DownloadState/failed`` or
-    /// ``DownloadState/cancelled``. Other handles of the download don't change.
+    /// The handle then refers to the repeated download, with the same ``id`` and ``request``, and so with the URL of the
+    /// request, whatever ``replaceURL(with:)-(URL)`` has set; new streams of ``events`` and ``updates`` follow it. The
+    /// method has no effect unless ``state`` is ``DownloadState/failed`` or ``DownloadState/cancelled``. Other handles of
+    /// the download don't change.
     public func retry() {
         let old = content.withLock { content -> Start? in
             guard !content.isRestarting else { return nil }
