@@ -11,10 +11,11 @@ public struct ExistingFilePolicy: Sendable, Hashable {
     /// The file is used again if it is proven to be the right one, and otherwise fetched.
     ///
     /// This is the default. If the request has a ``DownloadRequest/checksum``, it alone decides, and a file with the
-    /// expected digest is used without a request. Otherwise the server is asked whether the file has changed, if the file
-    /// was placed by an earlier download of the same resource and nothing has changed it since; no body is sent if it
-    /// has not. That is recorded in an extended attribute of the file, so on volumes without extended attributes only a
-    /// checksum proves a file. Bytes of an unfinished download to the same destination are continued instead.
+    /// expected digest is used without a request; the whole file is read for this. Otherwise the server is asked whether
+    /// the file has changed, if the file was placed by an earlier download of the same resource and nothing has changed
+    /// it since; no body is sent if it has not. That is recorded in an extended attribute of the file, so on volumes
+    /// without extended attributes only a checksum proves a file. Bytes of an unfinished download to the same destination
+    /// are continued instead.
     ///
     /// ``DownloadedFile/isReused`` says that a file was used again.
     public static let reuse = Self(kind: .reuse)
