@@ -102,8 +102,8 @@ public struct DownloadRequest: Sendable, Hashable {
     /// A name that identifies the resource in place of ``url``.
     ///
     /// Requests with the same identity share a transfer and continue each other's bytes, whatever their URLs are, as
-    /// long as their headers and the name of the destination are the same. For example, tomorrow's signed URL continues
-    /// today's bytes:
+    /// long as their nonsecret headers and the name of the destination are the same, and an ``account`` is the same or
+    /// missing in both. For example, tomorrow's signed URL continues today's bytes:
     ///
     /// ```swift
     /// var request = DownloadRequest(from: signedURL, to: destination)
