@@ -8,7 +8,8 @@ public struct DuplicatePolicy: Sendable, Hashable {
 
     enum Kind { case coalesce, cancelExisting, reject }
 
-    /// The new request joins the running transfer, and each download gets the file at its own destination.
+    /// The new request joins the running transfer, and each download gets the file at its own destination, which may be the
+    /// same for several of them.
     ///
     /// This is the default.
     public static let coalesce = Self(kind: .coalesce)
