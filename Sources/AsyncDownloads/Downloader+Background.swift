@@ -37,8 +37,9 @@ extension Downloader {
 
     /// Returns the downloads of the background session that earlier launches have started.
     ///
-    /// Call this method at every launch. It returns as soon as it is known what has become of each download, and at
-    /// most a minute later. A new request for the URL of one of them joins it instead.
+    /// Call this method at every launch, and again whenever you need the outcomes that have not been received. It returns
+    /// as soon as it is known what has become of each download, and at most a minute later. A new request for the URL of
+    /// one of them joins it instead.
     ///
     /// Downloads that have ended, also with an error, are returned until the app has received their outcome: by
     /// ``Download/file``, by a batch, or by ``Download/acknowledge()``. A handle, a loop over ``Download/events``, and an
