@@ -95,6 +95,7 @@ extension Downloader {
     /// file. The next request for the same file removes them; this method removes those that aren't requested again. It
     /// removes files of this user whose names match the package's pattern, that were last written longer ago than
     /// `age`, that no checkpoint names, and whose lock no process holds. Paused and unfinished downloads are kept.
+    /// A directory that doesn't exist has none.
     ///
     /// - Parameters:
     ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``.

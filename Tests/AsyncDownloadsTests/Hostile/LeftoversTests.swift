@@ -66,6 +66,12 @@ struct LeftoversTests {
                 == RemovedLeftovers(fileCount: 1, byteCount: 2))
     }
 
+    @Test func `a missing directory has no leftovers`() throws {
+        let later = HTTPDate(secondsSinceEpoch: SystemTimeSource().date.secondsSinceEpoch + Self.day)
+        let path = "\(directory.path)/missing"
+        #expect(try PartialStore().removeLeftovers(in: path, writtenBefore: later) == RemovedLeftovers())
+    }
+
     @Test(arguments: ["", "{\"format\":3,\"crc32\":\"00000000\",\"record\":{}}\n"])
     func `boundary 12: an unreadable checkpoint is removed, and one of another version is kept`(_ text: String) throws {
         try PartialStore().leaveUnfinished(at: directory.location)

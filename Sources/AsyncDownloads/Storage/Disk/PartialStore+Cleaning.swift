@@ -2,7 +2,7 @@ extension PartialStore {
     /// Removes files from `directory` that no download can continue.
     ///
     /// These are files of this user that were last written before `date`, that no checkpoint names, and whose lock can
-    /// be acquired.
+    /// be acquired. A missing directory has none.
     package func removeLeftovers(
         in directory: String, includingSubdirectories: Bool = false, writtenBefore date: HTTPDate
     ) throws(DownloadError) -> RemovedLeftovers {
@@ -13,6 +13,8 @@ extension PartialStore {
                     removed += LeftoverRemoval(disk: disk, location: location, limit: date.secondsSinceEpoch).run()
                 }
             }
+        } catch let error where error.kind == .missing {
+            return removed
         } catch {
             throw DownloadError(error)
         }
