@@ -136,7 +136,9 @@ public final class Download: Sendable {
 
     /// Cancels this download like ``cancel()``, and removes its bytes unless other downloads share them.
     ///
-    /// A file that is being placed at its destination at that moment is kept.
+    /// After a failure or a cancellation, the method removes the bytes that were kept, unless an unfinished download of the
+    /// resource may continue from them; in a background session, it also acknowledges the failure. A file that is finished, or
+    /// that is being placed at its destination at that moment, is kept. The method doesn't wait for the removal.
     public func discard() {
         withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: false) }
     }
@@ -145,8 +147,9 @@ public final class Download: Sendable {
     /// reminded of it.
     ///
     /// ``Downloader/restored()`` returns a download at each launch until its outcome is acknowledged. An outcome is
-    /// acknowledged when ``file`` has returned the file or thrown the error, or when a batch has delivered it. Call this
-    /// method if the app follows the download by its ``events`` or ``updates``.
+    /// acknowledged when ``file`` has returned the file or thrown the error, when a batch has delivered it, or when
+    /// ``DownloadList/remove(_:)`` has removed it. Call this method if the app follows the download by its ``events`` or
+    /// ``updates``.
     ///
     /// The method has no effect before the download has ended, after a cancellation, and without a background session.
     public func acknowledge() {

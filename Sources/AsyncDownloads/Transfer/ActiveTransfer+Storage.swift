@@ -112,7 +112,7 @@ extension ActiveTransfer {
         let isDigestDue = update { state, decision in
             state.storage.opened(try? result.get())
             // A subscriber that attached in the meantime and wants a file found no partial file to move.
-            if state.storage.isInMemory { moveToDiskIfWanted(&state, &decision) }
+            if state.storage.isInMemory, !state.machine.opensToDiscard { moveToDiskIfWanted(&state, &decision) }
             let relocates = result.failure.map { relocate(after: $0, &state, &decision) } ?? false
             decision.actions += state.machine.opened(
                 result.map(\.finding), allowsGaps: state.storage.partial?.allowsGaps ?? true, relocates: relocates,

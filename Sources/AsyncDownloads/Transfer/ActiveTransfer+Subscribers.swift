@@ -91,9 +91,11 @@ extension ActiveTransfer {
     }
 
     /// Detaches a subscriber with `error` as its outcome; if it was the last one, the abandonment policy applies.
-    func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) {
+    ///
+    /// - Returns: Whether the subscriber had no outcome.
+    func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) -> Bool {
         let now = environment.time.now
-        update { state, decision in
+        return update { state, decision in
             detach(id, .failure(error), keepingBytes: keepingBytes, &state, &decision, at: now)
         }
     }
@@ -101,10 +103,12 @@ extension ActiveTransfer {
     /// Detaches a subscriber, as part of another input.
     ///
     /// - Parameter policy: The policy that applies if no subscriber remains; nil for the downloader's.
+    /// - Returns: Whether the subscriber had no outcome.
+    @discardableResult
     func detach(
         _ id: SubscriberID, _ outcome: Subscriber.Outcome, keepingBytes: Bool = true,
         policy: AbandonmentPolicy? = nil, _ state: inout State, _ decision: inout Decision, at now: Duration
-    ) {
+    ) -> Bool {
         let policy = policy ?? environment.abandonment
         let isLast = state.subscribers.activeCount == 1
         let keepingBytes = keepingBytes && !(isLast && policy == .discard)
@@ -114,7 +118,7 @@ extension ActiveTransfer {
             isLast && keepingBytes && policy == .finish && state.machine.intent == .run
             && state.subscribers[id]?.request.purpose == .download && !state.acceptance.isPending(id)
         guard end(id, outcome, keepingBytes: keepingBytes, keepingPath: continuesAlone, &state, &decision) else {
-            return
+            return false
         }
         if !isLast {
             policiesChanged(&state, &decision)
@@ -124,6 +128,7 @@ extension ActiveTransfer {
         } else if !continuesAlone {
             decision.actions += state.machine.stop(.abandon, at: now)
         }
+        return true
     }
 
     /// Ends a subscriber unless it has an outcome, and releases its destination.

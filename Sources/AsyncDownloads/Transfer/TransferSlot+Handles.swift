@@ -49,9 +49,10 @@ extension TransferSlot: SubscribedTransfer {
 
     func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) {
         let keepsAll = keepingBytes && environment.abandonment == .pause
-        input(
-            queued: { keepsAll ? $0.end(error.code) : nil },
+        let isDetached = input(
+            queued: { keepsAll ? $0.end(error.code).map { true } : nil },
             active: { $0.detach(id, error, keepingBytes: keepingBytes) })
+        if !isDetached, !keepingBytes { discardBytes(after: id) }
     }
 
     func replaceURL(with fresh: FreshURL) { activate().replaceURL(with: fresh) }

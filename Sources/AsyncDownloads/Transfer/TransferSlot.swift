@@ -48,6 +48,16 @@ final class TransferSlot: Sendable {
         stage.withLock { $0 = .active(active) }
     }
 
+    /// Creates a transfer that has not started, at the location where one that has ended has left its bytes.
+    convenience init(number: Int, after ended: TransferSlot) {
+        self.init(
+            number: number, keyDigest: ended.keyDigest, downloadID: ended.downloadID, request: ended.request,
+            environment: ended.environment)
+        guard let storage = ended.activeTransfer?.withState({ TransferStorage(after: $0.storage) }) else { return }
+        let active = ActiveTransfer(self) { $0.storage = storage }
+        stage.withLock { $0 = .active(active) }
+    }
+
     /// The present stage, for queries; the transfer may have left it when the caller reads the value.
     var currentStage: Stage { stage.withLock { $0 } }
 

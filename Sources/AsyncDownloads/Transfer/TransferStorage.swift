@@ -23,6 +23,11 @@ struct TransferStorage: Sendable {
         self.location = location
     }
 
+    /// Creates the storage of a transfer that begins where another one, which has ended, has left its bytes.
+    init(after other: Self) {
+        (location, formerLocation) = (other.location, other.formerLocation)
+    }
+
     /// Whether bytes are written on the transfer's queue, after what it has to do first.
     var usesQueue: Bool { isMovingToDisk || preparationCount > 0 }
 }

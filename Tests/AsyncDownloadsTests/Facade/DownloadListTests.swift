@@ -43,6 +43,12 @@ struct DownloadListTests {
         try await TestEnvironment.with { environment async throws in try await addRestoreAndRemove(environment) }
     }
 
+    @Test func `an item whose download has failed is removed with its bytes`() async throws {
+        try await TestEnvironment.with(configure: { $0.retryPolicy = .never }) { environment async throws in
+            try await removeFailed(environment)
+        }
+    }
+
     @Test func `an item follows its download when it is started again`() async throws {
         try await TestEnvironment.with { environment async throws in try await retry(environment) }
     }
@@ -89,6 +95,22 @@ struct DownloadListTests {
         let last = environment.makeDownloader()
         #expect(try await last.restore(in: environment.directory).isEmpty)
         await last.shutdown()
+    }
+
+    @MainActor
+    private func removeFailed(_ environment: TestEnvironment) async throws {
+        environment.server.serve(
+            Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]]), at: "/one")
+        let list = DownloadList(downloader: environment.downloader)
+        let item = list.add(environment.request("/one"))
+        while item.snapshot.state != .failed { await Task.yield() }
+        #expect(item.snapshot.error?.retainedByteCount == 100_000)
+        list.remove(item)
+        await environment.downloader.shutdown()
+        let next = environment.makeDownloader()
+        #expect(try await next.restore(in: environment.directory).isEmpty)
+        #expect(try environment.leftovers == [])
+        await next.shutdown()
     }
 
     @MainActor

@@ -109,7 +109,7 @@ final class LifecycleRun {
             note("\(caller.number) cancels")
             download.cancel()
             await detach(caller, keepingBytes: true)
-        case 91..<93:
+        case 91..<93 where caller.isAttached:
             note("\(caller.number) discards")
             download.discard()
             await detach(caller, keepingBytes: false)

@@ -61,10 +61,15 @@ extension PartialStore {
         for other in otherLocations(than: location, former) where holds(other) {
             try? openFile(other.onDisk, recordingIn: bodies).discard()
         }
-        if location.medium == .memory, !holds(location) {
+        // Neither a directory nor a lock file, which is the last file to be removed, is created to remove nothing.
+        guard holds(location) || location.medium == .disk && hasLockFile(location) else {
             return PartialFile(nil, store: self, location: location)
         }
         return try openFile(location.onDisk, recordingIn: bodies)
+    }
+
+    private func hasLockFile(_ location: PartialLocation) -> Bool {
+        (try? disk.information(at: names(of: location).lock)) != nil
     }
 
     /// Opens the partial file, and records that its body is in use if it had to leave memory.

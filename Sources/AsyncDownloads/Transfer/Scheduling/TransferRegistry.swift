@@ -42,6 +42,25 @@ final class TransferRegistry: Sendable {
             return waiting.flatMap { finishing[$0.key] }
         }
 
+        /// Returns the number of a new transfer.
+        mutating func nextNumber() -> Int {
+            lastNumber += 1
+            return lastNumber
+        }
+
+        /// Adds a new transfer, which uses its key from now on.
+        mutating func add(_ transfer: TransferSlot) {
+            let key = transfer.keyDigest
+            if let predecessor = predecessor(of: key), predecessor.hasPartialFile(of: transfer) {
+                // Otherwise, the new transfer would find its partial file in use, as that of another process. Its queue
+                // is suspended before it can perform anything.
+                transfer.suspendOperations()
+                successors[predecessor.number, default: []].append(transfer)
+            }
+            if let present = byKey[key] { free(present.number, of: key) }
+            byKey[key] = transfer
+        }
+
         /// Frees the key of a transfer, which continues to finish.
         mutating func free(_ number: Int, of key: HashDigest) {
             guard let transfer = byKey[key], transfer.number == number else { return }
@@ -83,14 +102,8 @@ final class TransferRegistry: Sendable {
                 effects.append(attachment.performEffects)
                 return .success(Joined(transfer: present, subscriber: attachment.id, isCoalesced: true))
             }
-            state.lastNumber += 1
-            let transfer = make(state.lastNumber)
-            if let predecessor = state.predecessor(of: key), predecessor.hasPartialFile(of: transfer) {
-                // Otherwise, the new transfer would find its partial file in use, as that of another process. Its queue
-                // is suspended before it can perform anything.
-                transfer.suspendOperations()
-                state.successors[predecessor.number, default: []].append(transfer)
-            }
+            let transfer = make(state.nextNumber())
+            state.add(transfer)
             guard
                 let attachment = transfer.attach(
                     downloadID, request, policies, reservedPath: path, isRunning: isRunning)
@@ -98,12 +111,26 @@ final class TransferRegistry: Sendable {
                 preconditionFailure("a new transfer refused its first subscriber")
             }
             effects.append(attachment.performEffects)
-            if let present = state.byKey[key] { state.free(present.number, of: key) }
-            state.byKey[key] = transfer
             return .success(Joined(transfer: transfer, subscriber: attachment.id, isCoalesced: false))
         }
         for effect in effects { effect() }
         return result
+    }
+
+    /// Discards the bytes that a transfer has left, unless another transfer of its key is there.
+    ///
+    /// This is the work of a new transfer, for which a request of the same resource waits. It places no file, and so it
+    /// reserves no destination.
+    func discardBytes(of ended: TransferSlot) {
+        let transfer = state.withLock { state -> TransferSlot? in
+            let present = state.byKey[ended.keyDigest]
+            guard !state.isShutDown, present == nil || present === ended else { return nil }
+            let transfer = TransferSlot(number: state.nextNumber(), after: ended)
+            state.add(transfer)
+            return transfer
+        }
+        // A request that has joined the transfer meanwhile continues from the bytes.
+        _ = transfer?.activate().discard(after: nil)
     }
 
     /// Reserves a path, if necessary by ending paused subscribers that no one can resume.

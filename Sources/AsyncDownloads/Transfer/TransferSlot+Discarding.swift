@@ -1,0 +1,41 @@
+/// The removal of the bytes of a download that has ended.
+extension TransferSlot {
+    /// Discards the bytes of a subscriber that has ended without a file, unless other downloads may need them.
+    func discardBytes(after id: SubscriberID) {
+        guard status(of: id).state != .completed, activeTransfer?.discard(after: id) != true, !isPartialFileShared
+        else { return }
+        environment.registry.discardBytes(of: self)
+    }
+
+    /// Whether a transfer with other secret headers has subscribers and the same partial file, whose name doesn't depend
+    /// on them.
+    private var isPartialFileShared: Bool {
+        let (identity, url) = (request.identity, ByteText(TransferKey.url(of: request.url)))
+        // Determining the names of all files would take long if there are very many transfers.
+        let others = environment.registry.transfers { other in
+            guard other !== self, other.request.identity == identity else { return false }
+            return identity != nil || ByteText(TransferKey.url(of: other.request.url)) == url
+        }
+        let names = environment.store.names(of: location)
+        return others.contains { !$0.activeSubscribers.isEmpty && environment.store.names(of: $0.location) == names }
+    }
+}
+
+extension ActiveTransfer {
+    /// Discards the bytes of a transfer without subscribers, unless the transfer has ended.
+    ///
+    /// - Parameter id: A subscriber that has its outcome; nil for a new transfer without any. A transfer that continues without
+    ///   subscribers does so for the one that was detached last.
+    /// - Returns: Whether the transfer has not ended.
+    func discard(after id: SubscriberID?) -> Bool {
+        let now = environment.time.now
+        return update { state, decision in
+            guard state.machine.phase != .ended else { return false }
+            let continues = state.machine.intent == .run && state.subscribers.lastDetached?.id != id
+            if state.subscribers.isEmpty, !continues {
+                decision.actions += state.machine.stop(.discard, at: now)
+            }
+            return true
+        }
+    }
+}
