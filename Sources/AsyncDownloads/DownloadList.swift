@@ -85,8 +85,8 @@ public final class DownloadList {
 
     /// Adds the downloads of the background session that earlier launches have started.
     ///
-    /// Downloads that the list contains aren't added again. An item doesn't acknowledge the outcome of its download; see
-    /// ``Download/acknowledge()``.
+    /// Downloads that the list contains aren't added again. An item doesn't acknowledge the outcome of its download before
+    /// it is removed; see ``Download/acknowledge()``.
     ///
     /// - Throws: The errors of ``Downloader/restored()``.
     public func restoreBackgroundDownloads() async throws(DownloadError) {
@@ -96,11 +96,12 @@ public final class DownloadList {
     /// Removes an item, and discards its download unless it has finished.
     ///
     /// The received bytes are removed, so that the download doesn't return at the next launch. The file of a finished
-    /// download stays.
+    /// download stays. In a background session, an outcome is acknowledged.
     public func remove(_ item: DownloadItem) {
         guard current.contains(where: { $0 === item }) else { return }
         change { current.removeAll { $0 === item } }
         item.discard()
+        item.download.acknowledge()
     }
 
     /// Removes the items at `offsets`, as ``remove(_:)`` does, for SwiftUI's `onDelete(perform:)`.

@@ -196,7 +196,12 @@ package struct BackgroundCore: Sendable {
     ///
     /// A placed file is remembered for some time, so that the same request finds it: the process may end before the app
     /// has recorded what it has received.
-    package mutating func acknowledge(_ delivery: Int, of id: Int, by download: DownloadID? = nil) -> [Action] {
+    ///
+    /// - Parameter keepingBytes: Whether the bytes of a download without a file are kept for a later request. If not, a
+    ///   delivery whose handle was canceled ends, too.
+    package mutating func acknowledge(
+        _ delivery: Int, of id: Int, by download: DownloadID? = nil, keepingBytes: Bool = true
+    ) -> [Action] {
         if removeRecipient(download, of: delivery, in: id) { return [] }
         let now = date.secondsSinceEpoch
         journal.update(id) { record in
@@ -204,11 +209,11 @@ package struct BackgroundCore: Sendable {
             switch record.deliveries[index].outcome {
             case .placed: record.deliveries[index].acknowledgedAt = now
             case .failed: record.deliveries.remove(at: index)
-            case nil: break
+            case nil: if !keepingBytes { record.deliveries.remove(at: index) }
             }
         }
         journal.removeSurplusDeliveries()
-        return abandonIfUnneeded(id, keepingBytes: true)
+        return abandonIfUnneeded(id, keepingBytes: keepingBytes)
     }
 
     private mutating func abandonIfUnneeded(_ id: Int, keepingBytes: Bool) -> [Action] {

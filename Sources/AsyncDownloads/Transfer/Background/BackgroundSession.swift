@@ -180,6 +180,11 @@ final class BackgroundSession: Sendable {
         submit { $0.left(transfer, id, keepingBytes: keepingBytes, policy: policy) }
     }
 
+    /// Passes on that a subscriber that has ended without a file was discarded.
+    func discarded(_ transfer: BackgroundTransfer, _ id: SubscriberID) {
+        submit { $0.discarded(transfer, id) }
+    }
+
     /// The resources that have had a handle in this process, and whose handles haven't all ended.
     var presentTransfers: [BackgroundTransfer] { transfers.withLock { Array($0.values) } }
 

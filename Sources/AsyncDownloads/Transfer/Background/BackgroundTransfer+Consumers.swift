@@ -40,7 +40,15 @@ extension BackgroundTransfer: SubscribedTransfer {
         _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool, _ state: inout State,
         _ effects: inout [DeferredEffect]
     ) {
-        guard let subscriber = state.subscribers[id], subscriber.outcome == nil else { return }
+        guard let subscriber = state.subscribers[id] else { return }
+        switch subscriber.outcome {
+        case nil: break
+        case .failure? where !keepingBytes:
+            _ = state.takeUnacknowledged(id)
+            effects.append(DeferredEffect { [self] in session.discarded(self, id) })
+            return
+        case .success?, .failure?: return
+        }
         var error = error
         error.url = subscriber.request.url
         error.retainedByteCount = keepingBytes ? state.progress.receivedByteCount : 0

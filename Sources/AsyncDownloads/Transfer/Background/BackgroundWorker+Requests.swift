@@ -103,6 +103,13 @@ extension BackgroundWorker {
         return actions + networkAccessChanged(transfer)
     }
 
+    /// Processes that a subscriber that has ended without a file was discarded: the app needs neither its outcome nor its
+    /// bytes.
+    func discarded(_ transfer: BackgroundTransfer, _ id: SubscriberID) -> [BackgroundCore.Action] {
+        guard let (record, delivery, download, _) = transfer.binding(of: id) else { return [] }
+        return withCore { $0.acknowledge(delivery, of: record, by: download, keepingBytes: false) }
+    }
+
     /// Uses the options and the log of a new client.
     func use(_ settings: BackgroundSession.ClientSettings) -> [BackgroundCore.Action] {
         log = settings.log
