@@ -44,6 +44,8 @@ public final class Download: Sendable {
 
     private struct Content {
         var start: Start
+        /// The last replacement of the URL, which a repeated download uses.
+        var freshURL: FreshURL?
         /// Whether a thread is starting the download again.
         var isRestarting = false
     }
@@ -159,8 +161,8 @@ public final class Download: Sendable {
     /// Continues the download from another URL of the same resource.
     ///
     /// The change applies to every download that shares the transfer. A running exchange is ended, and the delay before a
-    /// retry is cut short; a paused download uses the URL when it is resumed. After the download has ended, the method has no
-    /// effect.
+    /// retry is cut short; a paused download uses the URL when it is resumed. After a failure or a cancellation, ``retry()``
+    /// uses it.
     ///
     /// Received bytes are kept if the new URL is proven to have the same object, by the same strong validator or the
     /// same `Repr-Digest`, and the same length. A ``ContentChangePolicy`` can defer the proof to the expected digest.
@@ -172,6 +174,7 @@ public final class Download: Sendable {
     public func replaceURL(with fresh: FreshURL) throws(DownloadError) {
         if let fault = fresh.validationError { throw fault }
         try subscription?.transfer.replaceURL(with: fresh)
+        content.withLock { $0.freshURL = fresh }
     }
 
     /// Continues the download from another URL of the same resource; see ``replaceURL(with:)-(FreshURL)``.
@@ -181,23 +184,24 @@ public final class Download: Sendable {
 
     /// Starts the download again after a failure or a cancellation, from the bytes that are kept.
     ///
-    /// The handle then refers to the repeated download, with the same ``id`` and ``request``, and so with the URL of the
-    /// request, whatever ``replaceURL(with:)-(URL)`` has set; new streams of ``events`` and ``updates`` follow it. The
-    /// method has no effect unless ``state`` is ``DownloadState/failed`` or ``DownloadState/cancelled``. Other handles of
-    /// the download don't change.
+    /// The handle then refers to the repeated download, with the same ``id`` and ``request``, and with the URL that
+    /// ``replaceURL(with:)-(URL)`` of this handle has set last, if any; new streams of ``events`` and ``updates`` follow it.
+    /// The method has no effect unless ``state`` is ``DownloadState/failed`` or ``DownloadState/cancelled``. Other handles
+    /// of the download don't change.
     public func retry() {
-        let old = content.withLock { content -> Start? in
+        let content = content.withLock { content -> Content? in
             guard !content.isRestarting else { return nil }
             content.isRestarting = true
-            return content.start
+            return content
         }
-        guard let old else { return }
-        let start = isRepeatable(old.source) ? downloader.restart(self) : nil
-        content.withLock { content in
+        guard let content else { return }
+        let old = content.start.source
+        let start = isRepeatable(old) ? downloader.restart(self, at: content.freshURL) : nil
+        self.content.withLock { content in
             content.isRestarting = false
             if let start { content.start = start }
         }
-        if start != nil { old.source.releaseHandle() }
+        if start != nil { old.releaseHandle() }
     }
 
     private func isRepeatable(_ source: Source) -> Bool {

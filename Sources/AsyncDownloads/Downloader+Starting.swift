@@ -14,8 +14,14 @@ extension Downloader {
     }
 
     /// Attaches a request to a transfer of the background session or, without one, of this process.
-    private func start(_ request: DownloadRequest, _ id: Download.ID, isRunning: Bool = true) -> Download.Start {
-        guard let background, configurationError == nil else { return begin(request, id, isRunning: isRunning) }
+    ///
+    /// - Parameter fresh: Another URL of the resource, which a background session doesn't use.
+    private func start(
+        _ request: DownloadRequest, _ id: Download.ID, isRunning: Bool = true, at fresh: FreshURL? = nil
+    ) -> Download.Start {
+        guard let background, configurationError == nil else {
+            return begin(request, id, isRunning: isRunning, at: fresh)
+        }
         return background.start(request, id, isRunning: isRunning)
     }
 
@@ -30,11 +36,14 @@ extension Downloader {
     }
 
     /// Starts an ended download again.
-    func restart(_ download: Download) -> Download.Start {
+    ///
+    /// - Parameter fresh: The URL that has replaced that of the request, if any; the resource keeps its identity.
+    func restart(_ download: Download, at fresh: FreshURL?) -> Download.Start {
         var request = download.request
         (request.priority, request.networkAccess) = (download.priority, download.networkAccess)
         if download.subscription != nil { request.bandwidthLimit = download.bandwidthLimit }
-        return start(request, download.id)
+        if let fresh { request.urlExpiration = fresh.expiration }
+        return start(request, download.id, at: fresh)
     }
 
     /// Returns the request with the limit of a download into memory.
@@ -48,7 +57,7 @@ extension Downloader {
     /// Attaches a request to a transfer.
     private func begin(
         _ request: DownloadRequest, _ id: Download.ID, isRunning: Bool = true,
-        continuing unfinished: UnfinishedPartial? = nil
+        continuing unfinished: UnfinishedPartial? = nil, at fresh: FreshURL? = nil
     ) -> Download.Start {
         if let error = configurationError { return .refused(error.concerning(request.url)) }
         if let error = request.validationError { return .refused(error) }
@@ -58,12 +67,16 @@ extension Downloader {
             key, id, request, environment.policies(of: request),
             policy: request.duplicatePolicy ?? configuration.duplicatePolicy, isRunning: isRunning
         ) { number in
-            TransferSlot(
+            let transfer = TransferSlot(
                 number: number, keyDigest: key, downloadID: id, request: request, environment: environment,
                 continuing: unfinished)
+            // Before the first request.
+            if let fresh { transfer.replaceURL(with: fresh) }
+            return transfer
         }
         switch joined.concerning(request.url) {
         case .success(let joined):
+            if joined.isCoalesced, let fresh { joined.transfer.replaceURL(with: fresh) }
             if isRunning { environment.suspensionGuard?.transferStarted() }
             return .joined(joined.transfer, joined.subscriber, isCoalesced: joined.isCoalesced)
         case .failure(let error):

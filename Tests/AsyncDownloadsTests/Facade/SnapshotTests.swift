@@ -155,6 +155,30 @@ struct SnapshotTests {
         }
     }
 
+    @Test func `a URL that is set after a failure is used when the download is started again`() async throws {
+        try await TestEnvironment.with(configure: { $0.retryPolicy = .never }) { environment async throws in
+            environment.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]]), at: "/one")
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/two")
+            let download = environment.downloader.start(environment.request("/one"))
+            await #expect(throws: DownloadError.self) { try await download.file }
+            let two = environment.server.url("/two")
+            try download.replaceURL(with: FreshURL(two, expiration: .distantFuture))
+            #expect(download.state == .failed)
+            download.retry()
+            let events = download.events
+            _ = await environment.server.requests(at: "/two", reaching: 1)
+            #expect(environment.downloader.start(environment.request("/one", to: "second.bin")).isCoalesced)
+            environment.server.release("/two")
+            let log = await EventLog(events)
+            #expect(log.file?.finalURL == two)
+            #expect(log.restarts == [])
+            #expect(environment.server.requests(at: "/one").count == 1)
+            #expect(environment.server.requests(at: "/two").map(offset(of:)) == [100_000])
+            #expect(download.request.url == environment.server.url("/one"))
+        }
+    }
+
     @Test func `the unfinished downloads of a downloader are found by their identifiers`() async throws {
         try await TestEnvironment.with { environment async throws in
             Self.stall(environment)
