@@ -39,8 +39,9 @@ struct UnitsCommand: AsyncParsableCommand {
     var task: TaskNumber?
 
     @Option(
-        name: .customLong("of"), help: ArgumentHelp("The number of tasks, which may differ each time.", valueName: "n"))
-    var taskCount = 1
+        name: .customLong("of"),
+        help: ArgumentHelp("The number of tasks, which may differ each time. (default: 1)", valueName: "n"))
+    var taskCount: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -57,16 +58,14 @@ struct UnitsCommand: AsyncParsableCommand {
     @OptionGroup var display: DisplayOptions
 
     func validate() throws {
-        guard taskCount >= 1 else { throw ValidationError("--of requires a number of at least 1") }
+        if let taskCount, taskCount < 1 { throw ValidationError("--of requires a number of at least 1") }
         guard attempts >= 1 else { throw ValidationError("--attempts requires a number of at least 1") }
-        if let task {
-            guard taskCount > 1 || task == .number(0) else { throw ValidationError("--task requires --of") }
-        } else if taskCount > 1 {
-            throw ValidationError("--of requires --task")
-        }
+        if let task, task != .number(0), taskCount == nil { throw ValidationError("--task requires --of") }
+        if let taskCount, taskCount > 1, task == nil { throw ValidationError("--of requires --task") }
     }
 
     func run() async throws {
+        let taskCount = taskCount ?? 1
         let number = try (task ?? .number(0)).resolved(in: ProcessInfo.processInfo.environment)
         guard 0..<taskCount ~= number else {
             throw Misuse("the task has the number \(number), but --of \(taskCount) permits 0 to \(taskCount - 1)")
