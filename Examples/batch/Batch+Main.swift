@@ -21,7 +21,8 @@ extension Batch {
             command = try named.parseAsRoot(arguments)
         } catch {
             let message = UsageMessage(
-                named.fullMessage(for: error), arguments: arguments, options: optionNames(of: named))
+                named.fullMessage(for: error), arguments: arguments, options: optionNames(of: named),
+                command: named._commandName)
             let code = named.exitCode(for: error)
             if code.isSuccess { named.exit(withError: error) }
             StandardError.write("\(message)\n")

@@ -14,9 +14,11 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
     ///   - message: The message of the parser.
     ///   - arguments: The command line that led to `message`, without the command's name.
     ///   - options: The names of all options, with their hyphens.
-    init(_ message: String, arguments: [String], options: Set<String> = []) {
+    ///   - command: The command, with its subcommand.
+    init(_ message: String, arguments: [String], options: Set<String> = [], command: String = "batch") {
+        let hint = "See '\(command) --help'."
         if let unknown = UnknownOption(in: arguments, options: options) {
-            description = "Error: \(unknown)\n  See 'batch --help'."
+            description = "Error: \(unknown)\n  \(hint)"
             return
         }
         var text = message
@@ -28,7 +30,7 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
         // A piece that the parser repeats without quotes cannot be distinguished from the parser's own words.
         let repeatsSecret = pieces.contains { Self.mayBeSecret($0) && text.contains($0) }
         description =
-            repeatsSecret ? "Error: an option or an argument is invalid\n  See 'batch --help'." : text
+            repeatsSecret ? "Error: an option or an argument is invalid\n  \(hint)" : text
     }
 
     private static let hidden = "…"

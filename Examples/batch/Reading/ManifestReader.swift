@@ -15,13 +15,13 @@ final class ManifestReader: Sendable {
         var parser: ManifestParser
     }
 
-    /// The number of entries of a part, which bounds the memory for those that wait.
-    private static let partLength = 1000
     /// The time after which a URL is known to have no more options, and after which a part ends, if no lines arrive.
     private static let patience = Duration.milliseconds(300)
 
     /// The name of the manifest in messages, without secrets.
     let name: String
+    /// The number of entries of a part, which bounds the memory for those that wait.
+    private let partLength: Int
     private let path: String
     private let queue = DispatchQueue(label: "batch.manifest")
     /// The state of reading, which only the queue uses.
@@ -34,8 +34,8 @@ final class ManifestReader: Sendable {
     }
 
     /// Creates a reader, which opens nothing yet.
-    init(_ path: String, _ parser: ManifestParser) {
-        self.path = path
+    init(_ path: String, _ parser: ManifestParser, partLength: Int = 1000) {
+        (self.path, self.partLength) = (path, partLength)
         // A path that looks like a URL is probably a misplaced one, and may contain secrets.
         let isPlain = !path.unicodeScalars.contains(where: "?#@".unicodeScalars.contains) && !path.contains("://")
         name = path == "-" ? "standard input" : isPlain ? path : "the manifest"
@@ -91,7 +91,7 @@ final class ManifestReader: Sendable {
     private func part(_ progress: inout Progress) throws(ManifestError) -> Part {
         var part = Part()
         var end: ContinuousClock.Instant?
-        while part.entries.count < Self.partLength {
+        while part.entries.count < partLength {
             if let line = progress.input?.nextLine() {
                 if let entry = try progress.parser.take(line) { part.entries.append(entry) }
                 continue

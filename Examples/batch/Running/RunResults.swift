@@ -3,8 +3,8 @@ internal import Foundation
 
 /// What receives the results of a run.
 protocol ResultSink: Sendable {
-    /// Whether the digests of finished files are wanted.
-    var needsDigests: Bool { get }
+    /// The files whose digests are wanted.
+    var digests: DigestNeed { get }
 
     /// Records an event.
     ///
@@ -18,12 +18,21 @@ protocol ResultSink: Sendable {
     func finish(_ tally: Tally) async -> [String]
 }
 
+/// The finished files whose digests a receiver of results wants.
+enum DigestNeed: Sendable, Hashable {
+    case none
+    /// Those that were downloaded in this run.
+    case new
+    /// Those that existed already as well.
+    case all
+}
+
 /// The files with the results of a run: the report, and the manifest of what has failed.
 actor RunResults: ResultSink {
     private var report: ResultFile?
     private var failures: ResultFile?
     private var hasDownloads = false
-    nonisolated let needsDigests: Bool
+    nonisolated let digests: DigestNeed
 
     /// Prepares the files that the options name.
     ///
@@ -31,7 +40,7 @@ actor RunResults: ResultSink {
     init(report: String? = nil, failures: String? = nil) throws(Misuse) {
         self.report = if let report { try ResultFile(report) } else { nil }
         self.failures = if let failures { try ResultFile(failures, permissions: 0o600) } else { nil }
-        needsDigests = report != nil
+        digests = report == nil ? .none : .new
     }
 
     func take(_ event: RunEvent, original: Item) {

@@ -184,7 +184,8 @@ extension Session {
                     record(happened, of: item.id)
                     var event = event(.success(happened))
                     if case .finished(let file) = happened {
-                        if console.needsDigests || results?.needsDigests == true, !file.isReused {
+                        let need = results?.digests ?? .none
+                        if need == .all || !file.isReused && (need == .new || console.needsDigests) {
                             event.sha256 = await Digests.sha256(of: file.url, verified: item.checksum)
                             event.time = now
                         }

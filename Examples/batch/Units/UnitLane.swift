@@ -25,8 +25,8 @@ final class UnitLane {
         var isLast = false
     }
 
-    /// The number of items that may wait for their hosts.
-    private static let mostHeldUp = 64
+    /// The number of items that are read together, which is small because a task may have a thousand lanes.
+    private static let partLength = 100
 
     let number: Int
     private let folders: UnitFolders
@@ -56,8 +56,8 @@ final class UnitLane {
     /// Whether all items have started and ended.
     var isDone: Bool { isRead && open.isEmpty && callCount == 0 }
 
-    /// Whether an item may be started.
-    var isReady: Bool { !isRead && heldUp.count < Self.mostHeldUp }
+    /// The number of downloads that wait for their hosts.
+    var heldUpCount: Int { heldUp.count }
 
     /// The number of downloads that have started and not ended, without those that wait for their hosts.
     var runningCount: Int { open.values.reduce(0) { $0 + $1.openCount } - heldUp.count }
@@ -160,7 +160,10 @@ final class UnitLane {
         settledCount += settled.count
         open[unit.unit] = OpenUnit(progress: opened)
         reading = Reading(
-            unit: unit, reader: ManifestReader(folders.manifest(of: unit).path, ManifestParser()), settled: settled)
+            unit: unit,
+            reader: ManifestReader(
+                folders.manifest(of: unit).path, ManifestParser(), partLength: Self.partLength),
+            settled: settled)
     }
 
     private func finishIfDone(_ name: String) async throws(Misuse) {

@@ -3,8 +3,10 @@ internal import Foundation
 
 /// The processing of the units of a task: it chooses the next item, and records the results.
 actor UnitRun: ResultSink {
-    /// The number of lanes whose items can be downloaded at the same time.
-    private static let mostLanes = 64
+    /// The number of lanes of which items can be started at the same time.
+    private static let mostReadyLanes = 64
+    /// The number of items that may wait for their hosts, which is less than a session permits beside its window.
+    private static let mostHeldUp = 1536
     private static let lockInterval = Duration.seconds(1)
 
     private let folders: UnitFolders
@@ -12,13 +14,16 @@ actor UnitRun: ResultSink {
     /// The lanes that haven't been started.
     private var waiting: ArraySlice<UnitLane>
     private var active: [Int: UnitLane] = [:]
+    /// The time before which no lane that another process had is locked.
+    private var nextLocking: ContinuousClock.Instant?
     private var itemCount = 0
     private var isCanceled = false
     private var change: CheckedContinuation<Void, Never>?
     /// The end of the run, as far as it is known.
     private(set) var end = UnitRunEnd()
 
-    nonisolated var needsDigests: Bool { true }
+    /// A file that exists already is one that an earlier process has finished without recording it.
+    nonisolated var digests: DigestNeed { .all }
 
     /// Creates a run.
     ///
@@ -41,15 +46,15 @@ actor UnitRun: ResultSink {
         while !isCanceled {
             do throws(Misuse) {
                 try startLanes()
-                let ready = active.values.filter(\.isReady)
-                if let lane = ready.min(by: { ($0.runningCount, $0.number) < ($1.runningCount, $1.number) }) {
+                if let lane = readyLanes.min(by: { ($0.runningCount, $0.number) < ($1.runningCount, $1.number) }) {
                     if let item = try await nextItem(of: lane) { return item }
                     continue
                 }
             } catch {
                 throw ManifestFailure(name: folders.units.path, line: nil, misuse: error)
             }
-            let waitsForLock = !waiting.isEmpty && active.count < Self.mostLanes
+            // A lane that waits is started when another process has released it, or when an active lane is done.
+            let waitsForLock = nextLocking != nil && readyLanes.count < Self.mostReadyLanes
             guard !waiting.isEmpty || active.values.contains(where: { !$0.isRead }) else { return nil }
             let timer = waitsForLock ? Task { await self.noteChange(after: Self.lockInterval) } : nil
             await withCheckedContinuation { change = $0 }
@@ -90,13 +95,28 @@ actor UnitRun: ResultSink {
         return failures
     }
 
+    /// The lanes of which an item may be started.
+    ///
+    /// Those whose items wait for a host that can't be reached leave their places to others.
+    private var readyLanes: [UnitLane] {
+        let limit = max(2, Self.mostHeldUp / max(1, active.count))
+        return active.values.filter { !$0.isRead && $0.heldUpCount < limit }
+    }
+
     /// Starts lanes that no other process has, as long as there is room for them.
     private func startLanes() throws(Misuse) {
-        guard active.count < Self.mostLanes else { return }
+        if let nextLocking, .now < nextLocking { return }
+        var count = readyLanes.count
         var busy: [UnitLane] = []
-        while active.count < Self.mostLanes, let lane = waiting.popFirst() {
-            if try lane.lock() { active[lane.number] = lane } else { busy.append(lane) }
+        while count < Self.mostReadyLanes, let lane = waiting.popFirst() {
+            if try lane.lock() {
+                active[lane.number] = lane
+                count += 1
+            } else {
+                busy.append(lane)
+            }
         }
+        nextLocking = busy.isEmpty ? nil : .now + Self.lockInterval
         if !busy.isEmpty, waiting.isEmpty, active.isEmpty, !end.hasWaited {
             end.hasWaited = true
             StandardError.write("waiting   for another process that downloads the same units\n")

@@ -176,6 +176,22 @@ internal import Testing
         }
     }
 
+    @Test func `hosts that can't be reached leave their places to others`() async throws {
+        try await LoopbackServer.withServer { server in
+            serve(["f0"], on: server)
+            try await Folder.with { folder in
+                // More hosts than lanes of which items are started at the same time.
+                let dead = (0..<90).flatMap { host in (0..<3).map { "http://h\(host).invalid:9/\($0)\n" } }.joined()
+                let index = try await folder.split(dead + server.url("f0").absoluteString + "\n")
+                let end = try await folder.units("--retries", "1", "--attempts", "1").end()
+                #expect(end.status == 0, "\(end.error.suffix(300))")
+                let results = try folder.reports()
+                #expect(results.count == index.units.count && results.count == 91)
+                #expect(results.values.joined().count { $0["result"] as? String == "failed" } == 270)
+            }
+        }
+    }
+
     @Test func `the number of the task is found in the environment`() async throws {
         try await LoopbackServer.withServer { server in
             serve(Self.names, on: server)
@@ -197,7 +213,9 @@ internal import Testing
     @Test(arguments: [
         (["units"], "--directory"), (["none", "-d", "out"], "index.json"),
         (["units", "-d", "out", "--task", "2", "--of", "2"], "--of 2"),
-        (["units", "-d", "out", "--task", "1"], "--of"), (["units", "-d", "out", "--of", "2"], "--task"),
+        (["units", "-d", "out", "--task", "1"], "--of"),
+        (["units", "-d", "out", "--tasks", "1"], "batch units --help"),
+        (["units", "-d", "out", "--of", "2"], "--task"),
         (["units", "-d", "out", "--task", "auto", "--of", "2"], "SLURM_ARRAY_TASK_ID"),
         (["units", "-d", "out", "--task", "-1", "--of", "2"], "--task"),
         (["units", "-d", "out", "--pack", "zip"], "--pack"), (["units", "-d", "out", "--attempts", "0"], "--attempts"),
