@@ -38,7 +38,7 @@ extension Batch {
             }
         } catch let error as any UserError {
             StandardError.write("Error: \(error)\n")
-            exit(withError: usageStatus)
+            exit(withError: error.isUsage ? usageStatus : .failure)
         } catch {
             exit(withError: error)
         }

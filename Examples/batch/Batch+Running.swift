@@ -26,6 +26,11 @@ extension Batch {
 
     private func clean(_ directory: URL) async throws {
         do throws(DownloadError) {
+            // To the library, a missing directory has no leftovers, but here it is probably a misspelled one.
+            guard (try? directory.checkResourceIsReachable()) == true else {
+                throw DownloadError(
+                    .destinationUnusable, "cannot list \(directory.lastPathComponent): no such directory")
+            }
             let removed = try await Downloader().removeLeftovers(in: directory)
             if display.json { StandardOutput.write("\(JSONLine(removed))\n") }
             if !display.quiet, !display.json {

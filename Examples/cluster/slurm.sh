@@ -47,5 +47,5 @@ while
 do :; done
 
 # The status 75 means that downloads failed for a reason that may pass.
-if [ "$status" = 75 ] || { [ "$signals" -gt 0 ] && [ "$status" != 0 ]; }; then requeue; fi
+if [ "$status" = 75 ] || { [ "$signals" -gt 0 ] && [ "$status" -ge 128 ]; }; then requeue; fi
 exit "$status"

@@ -76,7 +76,6 @@ extension Downloader {
         }
         switch joined.concerning(request.url) {
         case .success(let joined):
-            if joined.isCoalesced, let fresh { joined.transfer.replaceURL(with: fresh) }
             if isRunning { environment.suspensionGuard?.transferStarted() }
             return .joined(joined.transfer, joined.subscriber, isCoalesced: joined.isCoalesced)
         case .failure(let error):

@@ -12,11 +12,11 @@ extension Item {
         var lines = [text(address)]
         if let output {
             lines.append("  out=\(output.path)")
-        } else if let numberedName {
-            lines.append("  out=\(path(named: numberedName))")
-        }
-        if output == nil, numberedName == nil, !subdirectory.isEmpty, !isSubdirectoryFromURL {
-            lines.append("  dir=\(subdirectory)")
+        } else {
+            if let numberedName { lines.append("  name=\(numberedName)") }
+            if !subdirectory.isEmpty, numberedName != nil || !isSubdirectoryFromURL {
+                lines.append("  dir=\(subdirectory)")
+            }
         }
         if let checksum { lines.append("  checksum=\(checksum.algorithm.rawValue)=\(checksum.hex)") }
         if let byteCount { lines.append("  size=\(byteCount)") }

@@ -12,8 +12,9 @@ internal import AsyncDownloads
 ///       header=Accept: text/csv
 ///     {"url":"https://example.org/b.bin","sha256":"9f86d08…"}
 ///
-/// The options are `out`, `dir`, `checksum`, `size`, `header`, `mirror`, and `public-header`, for a header that is not secret. Any
-/// other option is an error, because ignoring it could put a file in the wrong place. The lines of a list of digests
+/// The options are `out`, `name` (for a file whose server suggests no name), `dir`, `checksum`, `size`, `header`, `mirror`, and
+/// `public-header`, for a header that is not secret. Any other option is an error, because ignoring it could put a file in the
+/// wrong place. The lines of a list of digests
 /// (``DigestLine``) have a third form.
 struct ManifestParser: Sendable {
     /// A file and the lines that describe it.
@@ -129,6 +130,11 @@ struct ManifestParser: Sendable {
             guard entry.outputLine == nil else { throw Misuse("out is given twice") }
             entry.item.output = try OutputName(value)
             entry.outputLine = lineCount
+        case "name":
+            let name = try OutputName(value)
+            guard entry.item.numberedName == nil else { throw Misuse("name is given twice") }
+            guard !name.path.contains("/") else { throw Misuse("name contains no directories") }
+            entry.item.numberedName = name.path
         case "dir":
             guard entry.directory == nil else { throw Misuse("dir is given twice") }
             entry.directory = try OutputName.directory(value)
@@ -148,7 +154,7 @@ struct ManifestParser: Sendable {
         default:
             // The message does not repeat the name, which may be a misplaced header or URL that contains a secret.
             throw Misuse(
-                "this option is not supported; the options are out, dir, checksum, size, header, public-header, and mirror"
+                "this option is not supported; the options are out, name, dir, checksum, size, header, public-header, and mirror"
             )
         }
         pending = entry

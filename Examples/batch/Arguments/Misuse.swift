@@ -1,11 +1,25 @@
-/// An error in the user's input; its description states the valid form.
+/// An error in the user's input, or of this machine; its description states the valid form or the reason.
 struct Misuse: UserError, Hashable {
     let description: String
+    let isUsage: Bool
 
-    init(_ description: String) {
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - description: What is wrong.
+    ///   - isUsage: Whether the input is wrong; if not, this machine has failed.
+    init(_ description: String, isUsage: Bool = true) {
         self.description = description
+        self.isUsage = isUsage
     }
 }
 
 /// An error that the user can mend, and that no download has caused.
-protocol UserError: Error, CustomStringConvertible {}
+protocol UserError: Error, CustomStringConvertible {
+    /// Whether the input is wrong.
+    var isUsage: Bool { get }
+}
+
+extension UserError {
+    var isUsage: Bool { true }
+}

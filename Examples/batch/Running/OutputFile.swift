@@ -34,6 +34,18 @@ struct OutputFile: Sendable {
         guard isComplete else { throw failure }
     }
 
+    /// Returns the bytes of a file that is open for reading as well.
+    func contents() throws(Misuse) -> Data {
+        var (data, piece) = (Data(), [UInt8](repeating: 0, count: 1 << 16))
+        while true {
+            let count = pread(descriptor, &piece, piece.count, off_t(data.count))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure }
+            if count == 0 { return data }
+            data += piece[..<count]
+        }
+    }
+
     /// Makes the bytes durable.
     func synchronize() throws(Misuse) {
         guard fsync(descriptor) == 0 else { throw failure }
@@ -51,7 +63,9 @@ struct OutputFile: Sendable {
     }
 
     /// The error of the last system call.
-    var failure: Misuse { Misuse("\(path) cannot be written: \(String(cString: strerror(errno)))") }
+    var failure: Misuse {
+        Misuse("\(path) cannot be written: \(String(cString: strerror(errno)))", isUsage: false)
+    }
 }
 
 /// Writes with write(2), whose name a method of ``OutputFile`` has.

@@ -11,15 +11,21 @@ final class Signals: Sendable {
 
     /// The signal that has stopped the run.
     private final class FirstSignal: Sendable {
-        private let number = Mutex<Int32?>(nil)
+        private let first = Mutex<(number: Int32, time: ContinuousClock.Instant)?>(nil)
 
-        var value: Int32? { number.withLock { $0 } }
+        var value: Int32? { first.withLock { $0?.number } }
 
         /// Records a signal, and returns the first one if this is another.
+        ///
+        /// Engines of clusters send SIGTERM to all processes of a task, whose script passes it on as well.
         func take(_ signal: Int32) -> Int32? {
-            number.withLock { number in
-                defer { number = number ?? signal }
-                return number
+            first.withLock { first in
+                guard let earlier = first else {
+                    first = (signal, .now)
+                    return nil
+                }
+                let isSame = signal == SIGTERM && earlier.number == SIGTERM && .now - earlier.time < .seconds(1)
+                return isSame ? nil : earlier.number
             }
         }
     }
@@ -53,6 +59,7 @@ final class Signals: Sendable {
                     Terminal.restore()
                     _exit(Self.exitStatus(of: earlier))
                 }
+                // A session stops only once.
                 Task { await stop() }
             }
         }

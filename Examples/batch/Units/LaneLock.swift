@@ -5,34 +5,38 @@ internal import Foundation
 /// It excludes a process that was started again while the earlier one still runs. The system releases it when the process
 /// ends, however that happens.
 struct LaneLock: Sendable {
-    /// The result of an attempt to lock a lane.
-    enum Attempt {
-        case locked(LaneLock)
-        /// Another process has the lock.
-        case busy
-    }
+    /// The errors of file systems that have no locks.
+    ///
+    /// There, the engine has to ensure that a task runs once at a time.
+    private static let unsupported = [ENOSYS, EOPNOTSUPP, ENOLCK]
 
     private let descriptor: Int32
+    private let path: String
 
-    /// Tries to lock the lane that begins with a manifest.
+    /// Tries to lock a lane with the file at `path`, which exists only while a process has the lock, or was killed.
     ///
-    /// A file system without locks permits everything. Its engine has to ensure that a task runs once only.
-    static func attempt(_ manifest: URL) throws(Misuse) -> Attempt {
-        // Network file systems lock only files that are open for writing.
-        var descriptor = open(manifest.path, O_RDWR | O_CLOEXEC)
-        if descriptor < 0 { descriptor = open(manifest.path, O_RDONLY | O_CLOEXEC) }
-        guard descriptor >= 0 else {
-            throw Misuse("\(manifest.path) cannot be read: \(String(cString: strerror(errno)))")
+    /// - Returns: The lock; nil if another process has it.
+    static func attempt(_ path: String) throws(Misuse) -> LaneLock? {
+        while true {
+            let file = try OutputFile(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+            if flock(file.descriptor, LOCK_EX | LOCK_NB) != 0, !unsupported.contains(errno) {
+                defer { file.close() }
+                guard errno == EWOULDBLOCK else { throw file.failure }
+                return nil
+            }
+            var (own, present) = (stat(), stat())
+            fstat(file.descriptor, &own)
+            // The process that had the lock may have removed the file in the meantime.
+            if stat(path, &present) == 0, own.st_ino == present.st_ino {
+                return LaneLock(descriptor: file.descriptor, path: path)
+            }
+            file.close()
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else {
-            return .locked(LaneLock(descriptor: descriptor))
-        }
-        close(descriptor)
-        return .busy
     }
 
-    /// Releases the lock.
+    /// Releases the lock, and removes its file.
     func release() {
+        unlink(path)
         close(descriptor)
     }
 }

@@ -11,8 +11,8 @@ struct SplitCommand: AsyncParsableCommand {
             batch units gives a lane to one task only, so that limits for each host hold for all tasks together. With \
             --by line, lines are divided in their order, which suits hosts that permit any number of connections.
 
-            The directory is complete when it exists. It contains secret headers of the manifest, so only the user can \
-            read its files.
+            The directory is complete when it exists. The units contain the secret headers of the manifest, so only the user \
+            can read them.
             """)
 
     /// What the lines of a unit have in common.

@@ -28,7 +28,22 @@ struct TarFile {
     }
 
     /// Adds a file with a name of its own.
+    ///
+    /// After an error, the archive is as it was before.
     mutating func add(_ file: URL, as name: String) throws(Misuse) {
+        let start = length
+        do throws(Misuse) {
+            try append(file, as: name)
+        } catch {
+            // Otherwise, the next file would begin in the middle of this one.
+            length = start
+            ftruncate(output.descriptor, off_t(start))
+            lseek(output.descriptor, off_t(start), SEEK_SET)
+            throw error
+        }
+    }
+
+    private mutating func append(_ file: URL, as name: String) throws(Misuse) {
         var status = stat()
         guard lstat(file.path, &status) == 0, let source = try? FileHandle(forReadingFrom: file) else {
             throw Misuse("\(file.path) cannot be read")

@@ -26,6 +26,9 @@ struct UnitFolders: Sendable {
     /// The results of a unit that has no report yet.
     func journal(of unit: UnitIndex.Unit) -> URL { reports.appending(path: ".\(unit.unit).jsonl") }
 
+    /// The path of the file by which a process locks a lane.
+    func lock(ofLane lane: Int) -> String { reports.appending(path: ".lane-\(lane).lock").path }
+
     /// The archive of a unit that has a report.
     func archive(of unit: UnitIndex.Unit) -> URL { output.appending(path: "\(unit.unit).tar") }
 

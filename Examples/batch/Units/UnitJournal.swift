@@ -33,7 +33,7 @@ struct UnitJournal {
     init(_ path: String, manifest: String, availableLength: Int64?) throws(Misuse) {
         file = try OutputFile(path, O_RDWR | O_CREAT | O_NOFOLLOW)
         length = 0
-        let text = (try? Data(contentsOf: URL(fileURLWithPath: path))) ?? Data()
+        let text = try file.contents()
         var start = text.startIndex
         var hasHead = false
         var (markedLength, attempts): (Int64, Int) = (0, 0)
@@ -104,6 +104,8 @@ struct UnitJournal {
             mark.add("archive", archiveLength)
             append(mark)
         }
+        // After a failure, a part of the lines may be in the file.
+        lseek(file.descriptor, off_t(length), SEEK_SET)
         try file.write(pending)
         length += Int64(pending.count)
         pending = []

@@ -31,7 +31,6 @@ final class UnitLane {
     let number: Int
     private let folders: UnitFolders
     private let attemptLimit: Int
-    private let first: UnitIndex.Unit
     private var rest: ArraySlice<UnitIndex.Unit>
     private var reading: Reading?
     private var open: [String: OpenUnit] = [:]
@@ -46,7 +45,7 @@ final class UnitLane {
 
     /// Creates a lane of units, of which there is at least one.
     init(_ units: [UnitIndex.Unit], in folders: UnitFolders, attemptLimit: Int) {
-        (first, rest, number) = (units[0], units[...], units[0].lane)
+        (rest, number) = (units[...], units[0].lane)
         (self.folders, self.attemptLimit) = (folders, attemptLimit)
     }
 
@@ -64,9 +63,8 @@ final class UnitLane {
 
     /// Locks the lane; returns false if another process has it.
     func lock() throws(Misuse) -> Bool {
-        guard case .locked(let lock) = try LaneLock.attempt(folders.manifest(of: first)) else { return false }
-        laneLock = lock
-        return true
+        laneLock = try LaneLock.attempt(folders.lock(ofLane: number))
+        return laneLock != nil
     }
 
     func unlock() {

@@ -10,13 +10,23 @@ final class UnitProgress: Sendable {
         var archive: TarFile?
         /// The names in the archive.
         var names: Set<String> = []
-        /// The names of the files that this process has added, by their paths.
-        var added: [String: String] = [:]
+        /// The files that this process has added, by their paths.
+        var added: [String: AddedFile] = [:]
+        /// The number of results that are not in the file of the journal.
+        var uncommittedCount = 0
         /// The files that are in the archive, but not yet in the file of the journal.
         var staged: [URL] = []
     }
 
-    /// The number of files, and of bytes, after which an archive is made durable.
+    /// A file in the archive.
+    private struct AddedFile {
+        var name: String
+        var sha256: String?
+        /// The number of the file in its file system, which another file of the same path doesn't have.
+        var inode: ino_t?
+    }
+
+    /// The number of results, and of bytes, after which an archive is made durable.
     private static let (commitCount, commitLength) = (64, Int64(32 << 20))
 
     let unit: UnitIndex.Unit
@@ -29,8 +39,7 @@ final class UnitProgress: Sendable {
         try Self.verify(unit, in: folders)
         var archiveLength: Int64?
         if folders.isPacked {
-            // An earlier process may have ended between the renaming of the archive and the report.
-            rename(folders.archive(of: unit).path, folders.unfinishedArchive(of: unit).path)
+            try Self.reopenArchive(of: unit, in: folders)
             var status = stat()
             archiveLength = stat(folders.unfinishedArchive(of: unit).path, &status) == 0 ? Int64(status.st_size) : 0
         }
@@ -51,14 +60,35 @@ final class UnitProgress: Sendable {
         state = Mutex(State(journal: journal, archive: archive, names: names))
     }
 
-    /// Whether the unit has a report.
+    /// Gives the archive its hidden name if an earlier process ended between its renaming and the report.
+    private static func reopenArchive(of unit: UnitIndex.Unit, in folders: UnitFolders) throws(Misuse) {
+        let archive = folders.archive(of: unit)
+        guard access(archive.path, F_OK) == 0 else { return }
+        // Then the journal still exists.
+        guard access(folders.journal(of: unit).path, F_OK) == 0 else {
+            throw Misuse("\(archive.path) isn't the archive of this unit; choose another output directory")
+        }
+        guard rename(archive.path, folders.unfinishedArchive(of: unit).path) == 0 else { throw failure(archive) }
+    }
+
+    /// Whether the unit has a report; removes what an earlier process has left beside it.
     static func isDone(_ unit: UnitIndex.Unit, in folders: UnitFolders) throws(Misuse) -> Bool {
         let report = folders.report(of: unit)
-        guard let handle = try? FileHandle(forReadingFrom: report) else { return false }
+        let handle: FileHandle
+        do {
+            handle = try FileHandle(forReadingFrom: report)
+        } catch {
+            // Any other reason must not be taken for a missing report.
+            guard access(report.path, F_OK) != 0, errno == ENOENT else { throw failure(report) }
+            return false
+        }
         defer { try? handle.close() }
         let head = String(decoding: (try? handle.read(upToCount: 512)) ?? Data(), as: UTF8.self)
         guard head.contains("\"manifest\":\"\(unit.sha256)\"") else {
             throw Misuse("\(report.path) is the report of another manifest; choose another output directory")
+        }
+        if unlink(folders.journal(of: unit).path) == 0, folders.isPacked {
+            try? FileManager.default.removeItem(at: folders.files(of: unit))
         }
         return true
     }
@@ -71,17 +101,21 @@ final class UnitProgress: Sendable {
     /// Records the end of a download, and moves its file into the archive.
     func record(_ event: RunEvent, id: Int) throws(Misuse) {
         try state.withLock { state throws(Misuse) in
-            var path: String?
+            var (path, event): (String?, RunEvent) = (nil, event)
             if case .success(.finished(let file)) = event.what {
                 path = event.path(of: file)
-                if state.archive != nil { path = try pack(file.url, as: event.path(of: file), &state) }
+                if state.archive != nil {
+                    let added = try pack(file.url, event, as: event.path(of: file), &state)
+                    (path, event.sha256) = (added.name, added.sha256)
+                }
             }
             guard let result = UnitResult(event, id: id, path: path),
                 let line = JSONLine(result: event, id: id, path: path)
             else { return }
             state.journal.add(result, line)
+            state.uncommittedCount += 1
             let uncommitted = (state.archive?.length ?? .max) - state.journal.archiveLength
-            if state.staged.count >= Self.commitCount || uncommitted >= Self.commitLength { try commit(&state) }
+            if state.uncommittedCount >= Self.commitCount || uncommitted >= Self.commitLength { try commit(&state) }
         }
     }
 
@@ -120,20 +154,19 @@ final class UnitProgress: Sendable {
         }
     }
 
-    /// Adds a file to the archive, and returns its name there.
-    private func pack(_ file: URL, as name: String, _ state: inout State) throws(Misuse) -> String {
-        // Two equal lines have one file.
-        if let added = state.added[file.path],
-            state.staged.contains(file) || !FileManager.default.fileExists(atPath: file.path)
-        {
-            return added
-        }
-        let unused = Self.unusedName(name, state.names)
-        try state.archive?.add(file, as: unused)
-        state.names.insert(unused)
-        state.added[file.path] = unused
+    /// Adds a file to the archive, unless an equal line has the same file.
+    private func pack(_ file: URL, _ event: RunEvent, as name: String, _ state: inout State) throws(Misuse) -> AddedFile
+    {
+        var status = stat()
+        let inode = lstat(file.path, &status) == 0 ? status.st_ino : nil
+        // A file that was committed is removed.
+        if let added = state.added[file.path], inode == nil || inode == added.inode { return added }
+        let added = AddedFile(name: Self.unusedName(name, state.names), sha256: event.sha256, inode: inode)
+        try state.archive?.add(file, as: added.name)
+        state.names.insert(added.name)
+        state.added[file.path] = added
         state.staged.append(file)
-        return unused
+        return added
     }
 
     /// Returns the path, with a number in its last component if the archive contains it.
@@ -152,8 +185,13 @@ final class UnitProgress: Sendable {
     private func commit(_ state: inout State) throws(Misuse) {
         try state.archive?.synchronize()
         try state.journal.commit(archiveLength: state.archive?.length)
-        for file in state.staged { unlink(file.path) }
-        state.staged = []
+        // Another file may have taken the place of one that was replaced.
+        for file in state.staged {
+            var status = stat()
+            guard lstat(file.path, &status) == 0, status.st_ino == state.added[file.path]?.inode else { continue }
+            unlink(file.path)
+        }
+        (state.staged, state.uncommittedCount) = ([], 0)
     }
 
     private func close(_ state: inout State) {

@@ -86,11 +86,13 @@ actor UnitRun: ResultSink {
     func finish(_ tally: Tally) async -> [String] {
         var failures: [String] = []
         for lane in active.values {
+            end.reportCount += lane.reportCount
             do throws(Misuse) {
                 try await lane.suspend()
             } catch {
                 failures.append(error.description)
             }
+            lane.unlock()
         }
         return failures
     }
@@ -149,7 +151,8 @@ actor UnitRun: ResultSink {
     }
 
     private func noteChange(after delay: Duration) async {
-        try? await Task.sleep(for: delay)
+        // After a cancellation, something else has changed.
+        guard (try? await Task.sleep(for: delay)) != nil else { return }
         noteChange()
     }
 }

@@ -29,7 +29,7 @@ struct UnitRunEnd: Sendable {
         var lines = outcome.outputFailures.map { "failed    \($0)" }
         if let failure = outcome.manifestFailure { lines.append("failed    \(failure)") }
         if let fullDisk = outcome.fullDisk { lines.append("failed    the disk is full (\(fullDisk.detail))") }
-        let counts = "\(reportCount) of \(Units.count(unitCount, "unit")) have reports"
+        let counts = "reports: \(reportCount) of \(Units.count(unitCount, "unit"))"
         if reportCount < unitCount {
             lines.append("\(counts); run the same command again to continue")
         } else if !isQuiet {

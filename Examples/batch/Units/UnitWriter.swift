@@ -21,6 +21,7 @@ struct UnitWriter {
     private static let bufferLength = 1 << 14
 
     private let directory: URL
+    private let existed: Bool
     private let temporary: URL
     private let grouping: SplitCommand.Grouping
     private let lineCount: Int
@@ -33,10 +34,11 @@ struct UnitWriter {
     init(_ path: String, by grouping: SplitCommand.Grouping, lineCount: Int) throws(Misuse) {
         directory = URL(fileURLWithPath: path, isDirectory: true)
         (self.grouping, self.lineCount) = (grouping, lineCount)
-        if let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path) {
-            guard names.isEmpty else { throw Misuse("\(path) is not empty; choose another directory for the units") }
-        } else if FileManager.default.fileExists(atPath: directory.path) {
-            throw Misuse("\(path) is not a directory")
+        // The rename at the end couldn't replace a link, a mount point, or a directory with files.
+        existed = rmdir(directory.path) == 0
+        guard existed || errno == ENOENT else {
+            let reason = String(cString: strerror(errno))
+            throw Misuse("\(path) can't be replaced (\(reason)); choose a new directory for the units")
         }
         let number = String(UInt64.random(in: .min ... .max), radix: 36)
         temporary = directory.deletingLastPathComponent().appending(
@@ -50,6 +52,9 @@ struct UnitWriter {
 
     /// Adds an item to the unit of its lane.
     mutating func add(_ item: Item) throws(Misuse) {
+        if let path = item.output?.path, path.trimmingWhitespace() != path {
+            throw Misuse("a unit cannot contain a path that begins or ends with a space")
+        }
         let lane = lane(of: item)
         var unit = open.removeValue(forKey: lane) ?? nextUnit()
         let lines = Array(item.manifestLines(includingSecrets: true).utf8)
@@ -69,17 +74,22 @@ struct UnitWriter {
         for (lane, unit) in open { try close(unit, lane) }
         open = [:]
         let index = UnitIndex(by: grouping.rawValue, units: units.sorted { $0.unit < $1.unit })
-        try index.data.write(to: temporary.appending(path: UnitIndex.name))
-        // An empty directory of the name is replaced.
+        let file = try OutputFile(temporary.appending(path: UnitIndex.name).path, O_WRONLY | O_CREAT | O_EXCL)
+        defer { file.close() }
+        try file.write(index.data)
+        try file.synchronize()
+        try OutputFile.synchronizeDirectory(temporary.path)
         guard rename(temporary.path, directory.path) == 0 else {
-            throw Misuse("\(directory.path) cannot be written: \(String(cString: strerror(errno)))")
+            throw Misuse("\(directory.path): \(String(cString: strerror(errno)))", isUsage: false)
         }
+        try OutputFile.synchronizeDirectory(directory.deletingLastPathComponent().path)
         return index
     }
 
     /// Removes everything that was written.
     func discard() {
         try? FileManager.default.removeItem(at: temporary)
+        if existed { mkdir(directory.path, 0o777) }
     }
 
     /// Returns the number of the lane.
@@ -100,17 +110,18 @@ struct UnitWriter {
 
     private mutating func close(_ unit: OpenUnit, _ lane: Int) throws(Misuse) {
         var unit = unit
-        try flush(&unit)
+        try flush(&unit, isLast: true)
         units.append(
             UnitIndex.Unit(
                 unit: unit.unit, lane: lane, count: unit.count, sha256: Digests.hex(unit.digest.finalize())))
     }
 
-    private func flush(_ unit: inout OpenUnit) throws(Misuse) {
+    private func flush(_ unit: inout OpenUnit, isLast: Bool = false) throws(Misuse) {
         let path = temporary.appending(path: "\(unit.unit).txt").path
         let file = try OutputFile(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, permissions: 0o600)
         defer { file.close() }
         try file.write(unit.buffer)
+        if isLast { try file.synchronize() }
         unit.buffer = []
     }
 }

@@ -59,6 +59,10 @@ struct UnitsCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let taskCount, taskCount < 1 { throw ValidationError("--of requires a number of at least 1") }
+        if transfers.existing == .fail {
+            throw ValidationError(
+                "--existing fail cannot be used, because a task that is started again finds its files")
+        }
         guard attempts >= 1 else { throw ValidationError("--attempts requires a number of at least 1") }
         if let task, task != .number(0), taskCount == nil { throw ValidationError("--task requires --of") }
         if let taskCount, taskCount > 1, task == nil { throw ValidationError("--of requires --task") }

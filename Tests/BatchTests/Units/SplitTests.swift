@@ -27,7 +27,7 @@ internal import Testing
             #expect(
                 lines == [
                     "https://a.example/1/x\n  header=Authorization: s3cret\n",
-                    "https://b.example:8443/x\n  out=x-2\n",
+                    "https://b.example:8443/x\n  name=x-2\n",
                     "http://A.EXAMPLE/2/y\n  checksum=sha-256=\(String(repeating: "0", count: 64))\n  size=5\n"
                         + "  mirror=https://m.example/y\n",
                     "https://c.example/x\n  out=sub/x\n",

@@ -39,7 +39,7 @@ internal import Testing
                 for number in 0..<2 {
                     let end = try await CommandRun(arguments, in: folder).end()
                     #expect(end.status == 0, "\(end.error)")
-                    #expect(end.error.contains("4 of 4 units have reports"))
+                    #expect(end.error.contains("reports: 4 of 4 units"))
                     #expect(server.requests().count == 10, "run \(number)")
                 }
                 let reports = try folder.reports()
@@ -170,7 +170,7 @@ internal import Testing
                 server.release("f1")
                 let (firstEnd, secondEnd) = (try await first.end(), try await second.end())
                 #expect(firstEnd.status == 0 && secondEnd.status == 0, "\(firstEnd.error)\(secondEnd.error)")
-                #expect(secondEnd.error.contains("1 of 1 unit have reports"))
+                #expect(secondEnd.error.contains("reports: 1 of 1 unit"))
                 #expect(server.requests().count == 2)
             }
         }

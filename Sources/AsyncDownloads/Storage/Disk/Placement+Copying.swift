@@ -24,7 +24,7 @@ extension Placement {
     mutating func putReplacement(
         in directory: String, _ target: PlacementTarget, after error: FileFailure
     ) throws(FileFailure) -> String {
-        guard case .path(let path, _) = target.place, let replacements = try disk.makeReplacementDirectory(for: path)
+        guard case .path(let path, _) = target.place, let replacements = try? disk.makeReplacementDirectory(for: path)
         else { throw error }
         defer { disk.removeReplacementDirectory(replacements) }
         do {
