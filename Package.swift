@@ -17,7 +17,7 @@ let serverStack = TargetDependencyCondition.when(traits: ["ServerStack"])
 
 // This is evaluated on the host: a Mac that cross-compiles for Linux has to name the trait.
 #if os(Linux)
-let defaultTraits: Set<String> = ["ServerStack"]
+let defaultTraits: Set<String> = ["LinuxURLSession", "ServerStack"]
 #else
 let defaultTraits: Set<String> = []
 #endif
@@ -32,6 +32,9 @@ let package = Package(
         .trait(
             name: "ServerStack",
             description: "The engines over NIO, SHA-2 from swift-crypto and logging through swift-log."),
+        .trait(
+            name: "LinuxURLSession",
+            description: "URLSession as a further engine on Linux, which needs libcurl, beside those of ServerStack."),
         .default(enabledTraits: defaultTraits),
     ],
     dependencies: [

@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 extension DownloadError {
     /// The numbers of the system that report that this device has no connection.
     ///
@@ -17,12 +13,14 @@ extension DownloadError {
         // As of `NSError`, to which errors aren't bridged in the same way on all platforms.
         switch error._domain {
         case NSPOSIXErrorDomain: return offlineNumbers.contains(Int32(clamping: error._code))
-        case NSURLErrorDomain: return offlineCodes.contains { $0.rawValue == error._code }
+        case NSURLErrorDomain: return offlineCodes.contains(error._code)
         default: return false
         }
     }
 
-    private static let offlineCodes: [URLError.Code] = [
-        .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive,
+    /// The codes of `URLError` for no connection, no data over the cellular network, no roaming, and a phone call.
+    private static let offlineCodes: Set<Int> = [
+        NSURLErrorNotConnectedToInternet, NSURLErrorDataNotAllowed, NSURLErrorInternationalRoamingOff,
+        NSURLErrorCallIsActive,
     ]
 }

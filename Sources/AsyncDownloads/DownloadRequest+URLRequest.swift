@@ -1,3 +1,4 @@
+#if canImport(Darwin) || LinuxURLSession || !ServerStack
 #if canImport(FoundationNetworking)
 internal import Foundation
 public import FoundationNetworking
@@ -39,3 +40,4 @@ extension DownloadRequest {
     /// The timeout of a `URLRequest` for which none was set, in seconds.
     private static let defaultTimeoutInterval: TimeInterval = 60
 }
+#endif

@@ -10,13 +10,17 @@ extension Downloader.Configuration {
             #if !canImport(Darwin) && !ServerStack
             if transport.isAutomatic { MissingTraitWarning.writeOnce }
             #endif
+            #if canImport(Darwin) || LinuxURLSession || !ServerStack
             return URLSessionTransport(maximumConnectionsPerHost: largestTransferCountPerHost, challenge: challenge)
+            #else
+            return MissingTransport(name: "URLSession", trait: "LinuxURLSession")
+            #endif
         case .httpClient:
             #if ServerStack
             return HTTPClientTransport(
                 maximumConnectionsPerHost: largestTransferCountPerHost, additionalTrustRoots: additionalTrustRoots)
             #else
-            return MissingTransport(name: "AsyncHTTPClient")
+            return MissingTransport(name: "AsyncHTTPClient", trait: "ServerStack")
             #endif
         case .nio:
             #if ServerStack
@@ -26,7 +30,7 @@ extension Downloader.Configuration {
                     pinnedPublicKeys: pinnedPublicKeys),
                 proxy: proxy, addressFamily: addressFamily)
             #else
-            return MissingTransport(name: "SwiftNIO")
+            return MissingTransport(name: "SwiftNIO", trait: "ServerStack")
             #endif
         }
     }
@@ -40,7 +44,7 @@ extension Downloader.Configuration {
         if additionalTrustRoots != nil, isInBackground || transport.kind == .urlSession {
             return DownloadError(.unsupported, "additional trust roots require the transport .nio or .httpClient")
         }
-        if challenge != nil, isInBackground || transport.kind != .urlSession || !URLSessionTransport.answersChallenges {
+        if challenge != nil, isInBackground || transport.kind != .urlSession || !answersChallenges {
             return DownloadError(.unsupported, "challenges require the transport .urlSession on an Apple platform")
         }
         if isInBackground || transport.kind != .nio {
@@ -55,6 +59,15 @@ extension Downloader.Configuration {
         }
         #endif
         return nil
+    }
+
+    /// Whether URLSession asks its delegate about challenges.
+    private var answersChallenges: Bool {
+        #if canImport(Darwin) || LinuxURLSession || !ServerStack
+        URLSessionTransport.answersChallenges
+        #else
+        false
+        #endif
     }
 
     private static func requiresNIO(_ setting: String) -> DownloadError {
@@ -89,11 +102,13 @@ private enum MissingTraitWarning {
 }
 #endif
 
-#if !ServerStack
+#if !ServerStack || !(canImport(Darwin) || LinuxURLSession)
 /// A transport that fails every request, for an engine that was chosen by name but isn't included in this build.
 private struct MissingTransport: Transport {
     /// The name of the engine.
     let name: String
+    /// The trait that includes the engine.
+    let trait: String
 
     var windowLength: Int64? { nil }
     var decodesContent: Bool { false }
@@ -101,7 +116,7 @@ private struct MissingTransport: Transport {
     func start(
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
     ) -> any Exchange {
-        handler.exchangeEnded(.failed(DownloadError(.unsupported, "\(name) requires the trait ServerStack")))
+        handler.exchangeEnded(.failed(DownloadError(.unsupported, "\(name) requires the trait \(trait)")))
         return FailedExchange()
     }
 

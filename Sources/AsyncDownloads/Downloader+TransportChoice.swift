@@ -20,7 +20,8 @@ extension Downloader {
         /// On Linux, up to Swift 6.3, a response with trailers, or one that ends within its head, terminates the
         /// process; a response that ignores the requested range may use as much memory as it is long; and the first
         /// exchange of each connection occupies a thread until it ends, even if no data arrives. See
-        /// <doc:URLSessionOnLinux>.
+        /// <doc:URLSessionOnLinux>. There, with the trait `ServerStack` but without the trait `LinuxURLSession`, every request
+        /// fails with ``DownloadError/Code/unsupported``.
         public static let urlSession = Self(kind: .urlSession)
         /// The AsyncHTTPClient library.
         ///

@@ -1,3 +1,4 @@
+#if canImport(Darwin) || LinuxURLSession || !ServerStack
 internal import Foundation
 
 #if canImport(FoundationNetworking)
@@ -30,3 +31,7 @@ func withoutURLs(_ error: (any Error)?) -> (any Error)? {
     #endif
     return error
 }
+#else
+/// Returns the error, which is none of URLSession.
+func withoutURLs(_ error: (any Error)?) -> (any Error)? { error }
+#endif

@@ -1,3 +1,4 @@
+#if canImport(Darwin) || LinuxURLSession || !ServerStack
 internal import Foundation
 
 extension DaemonFailure {
@@ -46,3 +47,4 @@ extension DaemonFailure {
 
     private static func isDiskFull(_ number: Int) -> Bool { number == Int(ENOSPC) || number == Int(EDQUOT) }
 }
+#endif

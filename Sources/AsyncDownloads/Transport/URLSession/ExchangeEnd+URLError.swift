@@ -1,3 +1,4 @@
+#if canImport(Darwin) || LinuxURLSession || !ServerStack
 internal import Foundation
 
 #if canImport(FoundationNetworking)
@@ -107,3 +108,4 @@ extension ExchangeEnd {
         return text.hasPrefix("SSL") || text.contains(":SSL routines:")
     }
 }
+#endif

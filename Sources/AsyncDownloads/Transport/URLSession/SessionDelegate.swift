@@ -1,3 +1,4 @@
+#if canImport(Darwin) || LinuxURLSession || !ServerStack
 internal import Foundation
 
 #if canImport(FoundationNetworking)
@@ -271,3 +272,4 @@ extension ResponseHead {
         self.init(status: StatusCode(response.statusCode), headers: headers)
     }
 }
+#endif

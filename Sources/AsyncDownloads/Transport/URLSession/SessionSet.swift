@@ -1,3 +1,4 @@
+#if canImport(Darwin) || LinuxURLSession || !ServerStack
 internal import Foundation
 
 #if canImport(FoundationNetworking)
@@ -127,3 +128,4 @@ extension URLSessionConfiguration {
         return configuration
     }
 }
+#endif

@@ -1,4 +1,4 @@
-#if !canImport(Darwin)
+#if !canImport(Darwin) && (LinuxURLSession || !ServerStack)
 internal import Foundation
 internal import FoundationNetworking
 

@@ -1,3 +1,4 @@
+#if canImport(Darwin) || LinuxURLSession || !ServerStack
 internal import Foundation
 
 #if canImport(FoundationNetworking)
@@ -77,3 +78,4 @@ final class URLSessionExchange: Exchange {
         }
     }
 }
+#endif
