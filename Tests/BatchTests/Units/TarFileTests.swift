@@ -45,6 +45,20 @@ internal import Testing
         }
     }
 
+    @Test func `a file that can't be read leaves the archive as it was`() async throws {
+        try await Folder.with { folder in
+            try Data(repeating: 1, count: 700).write(to: folder.url("file"))
+            var archive = try TarFile(folder.url("x.tar").path, length: 0)
+            try archive.add(folder.url("file"), as: "first")
+            // The size of a directory is known, but it has no bytes to read.
+            #expect(throws: Misuse.self) { try archive.add(folder.url, as: "torn") }
+            try archive.add(folder.url("file"), as: "second")
+            try archive.finish()
+            #expect(try folder.members(of: "x.tar") == ["first", "second"])
+            #expect(try folder.bytes(of: "second", in: "x.tar") == [UInt8](repeating: 1, count: 700))
+        }
+    }
+
     @Test func `a size of eight GiB and more has its own record`() {
         let header = TarFile.header("big", size: 1 << 33, time: 0)
         #expect(header.count == 1536)

@@ -231,6 +231,17 @@ internal import Testing
         }
     }
 
+    @Test func `the archive of somebody else is not touched`() async throws {
+        try await Folder.with { folder in
+            try await folder.split("http://127.0.0.1:1/x\n")
+            try FileManager.default.createDirectory(at: folder.url("out"), withIntermediateDirectories: true)
+            try Data("mine".utf8).write(to: folder.url("out/000000.tar"))
+            let end = try await folder.units("--pack", "tar").end()
+            #expect(end.status == 1 && end.error.contains("another output directory"), "\(end.error)")
+            #expect(try folder.bytes("out/000000.tar") == Array("mine".utf8))
+        }
+    }
+
     @Test func `units of another manifest are refused`() async throws {
         try await LoopbackServer.withServer { server in
             serve(Self.names, on: server)
