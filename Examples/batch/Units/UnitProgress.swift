@@ -22,7 +22,7 @@ final class UnitProgress: Sendable {
     private struct AddedFile {
         var name: String
         var sha256: String?
-        /// The number of the file in its file system, which another file of the same path doesn't have.
+        /// The number of the file in its file system; nil after the file was removed, when another one may get the number.
         var inode: ino_t?
     }
 
@@ -159,7 +159,7 @@ final class UnitProgress: Sendable {
     {
         var status = stat()
         let inode = lstat(file.path, &status) == 0 ? status.st_ino : nil
-        // A file that was committed is removed.
+        // An equal line has the same file, or one that was removed when it was committed.
         if let added = state.added[file.path], inode == nil || inode == added.inode { return added }
         let added = AddedFile(name: Self.unusedName(name, state.names), sha256: event.sha256, inode: inode)
         try state.archive?.add(file, as: added.name)
@@ -190,6 +190,7 @@ final class UnitProgress: Sendable {
             var status = stat()
             guard lstat(file.path, &status) == 0, status.st_ino == state.added[file.path]?.inode else { continue }
             unlink(file.path)
+            state.added[file.path]?.inode = nil
         }
         (state.staged, state.uncommittedCount) = ([], 0)
     }
