@@ -1,6 +1,7 @@
 /// The times at which bytes of any exchange of a transfer arrive.
 ///
-/// While nothing arrives from any exchange, nothing is known about a single one: the device may have lost its network.
+/// While nothing arrives from any exchange, a single silent exchange can't be judged: the device may have lost its
+/// network.
 struct ByteFlow: Sendable, Hashable {
     /// When bytes of a body last arrived.
     private(set) var lastArrival: Duration?
@@ -9,13 +10,13 @@ struct ByteFlow: Sendable, Hashable {
 
     /// Records that bytes of a body have arrived.
     ///
-    /// - Parameter pause: For how long nothing arrives before the flow counts as interrupted.
+    /// - Parameter pause: The time without bytes after which the flow counts as interrupted.
     mutating func arrived(at now: Duration, pause: Duration) {
         if lastArrival.map({ now - $0 >= pause }) ?? true { start = now }
         lastArrival = now
     }
 
-    /// Returns for how long bytes have arrived without a pause; nil while nothing arrives.
+    /// Returns how long bytes have been arriving without a pause; nil while nothing arrives.
     func time(at now: Duration, pause: Duration) -> Duration? {
         guard let lastArrival, now - lastArrival < pause else { return nil }
         return now - start

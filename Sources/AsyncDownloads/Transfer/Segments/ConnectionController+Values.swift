@@ -1,19 +1,19 @@
 extension ConnectionController {
     /// The way in which the number is chosen.
     enum Mode: Sendable, Hashable {
-        /// As many as measurably increase the rate, up to a maximum.
+        /// As many connections as measurably increase the rate, up to a maximum.
         case automatic(maximum: Int)
         /// A number that the caller has chosen; refusals and limits of the host reduce it.
         case fixed(Int)
     }
 
-    /// What the steps so far say about the server.
+    /// The way in which the server limits the rate, according to the steps so far.
     enum Growth {
-        /// Nothing; a step doubles the number.
+        /// Unknown; a step doubles the number.
         case unknown
-        /// It limits each connection; a step adds eight.
+        /// The server limits each connection; a step adds eight.
         case proportional
-        /// A step that more than doubled the number has gained less than that; a step doubles the number.
+        /// A step that more than doubled the number has gained too little; a step doubles the number.
         case limited
     }
 
@@ -25,30 +25,30 @@ extension ConnectionController {
         var otherByteCount: Int64 = 0
         /// The number of this transfer's connections that have a segment.
         var segmentCount: Int
-        /// The number of this transfer's bytes that no connection has received.
+        /// The number of this transfer's bytes that have not been received.
         var remainingCount: Int64
         /// The time that a connection takes to deliver its first byte.
         var setup: Duration
-        /// The most connections that the host, the other transfers, and the memory permit at present.
+        /// The maximum number of connections that the host, the other transfers, and the memory currently permit.
         var bound: Int
         /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
         var isThrottled = false
-        /// Whether it is the turn of this transfer to try a step.
+        /// Whether it is this transfer's turn to try a step.
         var mayTry = true
-        /// Whether further requests can be sent at present; the URL may have expired.
+        /// Whether more requests can currently be sent; the URL may have expired.
         var mayRequest = true
 
         /// Returns whether a step from this rate may begin.
         ///
-        /// The bytes that are left have to last for some time without the step.
+        /// The remaining bytes have to take a minimum time at this rate without the step.
         func permitsStep(at rate: RateWindows.Rate, _ growth: Growth) -> Bool {
             guard mayTry, mayRequest, !isThrottled, rate.own > 0 else { return false }
-            // A step that is likely to gain is worth it for a shorter time.
+            // A step that is likely to succeed pays off in a shorter time.
             let leastTime = Duration.milliseconds(growth == .proportional ? 500 : 2000)
             return Double(remainingCount) / rate.own >= max(leastTime, setup * 10) / .seconds(1)
         }
 
-        /// The most connections for which enough bytes are left, at least 4 MiB for each.
+        /// The maximum number of connections for the remaining bytes: one for every 4 MiB.
         var largestNumber: Int { Int(clamping: remainingCount / (4 << 20)) }
     }
 }

@@ -1,12 +1,12 @@
 /// Decides how many connections one transfer uses.
 ///
-/// By default it is one connection. More are tried, twice as many in each step, or eight more once a step has shown that
-/// the server limits each connection. They are kept only if the rate increases by more than the other transfers
-/// of the downloader lose, so that a connection which takes its rate from another file gains nothing.
+/// A transfer starts with one connection by default. It tries more in steps: each step doubles the number, or adds
+/// eight once a step has shown that the server limits each connection. New connections are kept only if the rate
+/// increases by more than the other transfers lose: taking rate from another file isn't a gain.
 struct ConnectionController: Sendable {
     /// The stage of the decision.
     private enum State {
-        /// The rate with the present number is measured; a step follows when it has settled.
+        /// The rate with the present number is measured. Continues with `trying` when the rate has settled.
         case measuring
         /// A step is judged. Continues with `measuring` if it is accepted or can't be judged, and otherwise with
         /// `holding`.
@@ -15,35 +15,35 @@ struct ConnectionController: Sendable {
         case holding(until: Duration)
     }
 
-    // The number is the smallest of four: `decided`, which the measured rates have shown; `bound`, which the downloader
-    // permits at present; and the ceilings of `collapse` and `refusals`, which the network and the host have shown and
+    // The number is the smallest of four: `decided`, according to the measured rates; `bound`, which the downloader
+    // currently permits; and the ceilings of `collapse` and `refusals`, which the network and the host have shown and
     // which rise again after some time.
     private let mode: Mode
     private var state: State
-    /// The number that the steps have led to.
+    /// The number that resulted from the steps.
     private var decided: Int
     private var bound = RecentBound()
-    /// The number that was worth its connections according to the last judgment; nil before the first one.
+    /// The number of connections that increased the rate enough at the last judgment; nil before the first one.
     private(set) var worthwhileCount: Int?
     private var windows = RateWindows()
     private var collapse = CollapseWatch()
     private var refusals = RefusalRecord()
     private var growth = Growth.unknown
-    /// Whether no step was rejected yet.
+    /// Whether no step has been rejected yet.
     private var isFirstClimb = true
-    /// The end of the time in which samples are frequent, because a rate is to be judged soon.
+    /// The time until which samples are frequent, because a rate is to be judged soon.
     private var frequentEnd: Duration
-    /// The times without a step after one was rejected, and after another transfer has disturbed one.
+    /// The times without a step: after a rejected step, and after a step that another transfer has disturbed.
     private var rejectedHold = DoublingTime(first: Self.firstHold, longest: .seconds(600))
     private var disturbedHold = DoublingTime(first: .seconds(1), longest: Self.firstHold)
 
     private static let firstHold = Duration.seconds(30)
-    /// The longest hold after another file has ended, not zero because several files may end in succession.
+    /// The longest hold after another file has ended; not zero, because several files may end in succession.
     private static let departureHold = Duration.seconds(1)
     /// The interval between two samples, unless a rate is to be judged soon.
     static let longestInterval = Duration.milliseconds(125)
-    /// For how long samples are frequent before a step, and in a step, which is judged then at the earliest if its rate
-    /// hasn't settled.
+    /// The time with frequent samples before a step, and the time after the start of a step at which it is judged even
+    /// if its rate hasn't settled.
     private static let (climbTime, stepTime) = (Duration.seconds(1), Duration.seconds(5))
 
     /// - Parameter worthwhileCount: The number that was kept in an earlier transfer from the host; it is used at once.
@@ -70,7 +70,7 @@ struct ConnectionController: Sendable {
     /// Whether the rate has collapsed in the last minutes.
     var hasCollapsed: Bool { collapse.ceiling != nil }
 
-    /// Whether connections of a step have no segment yet.
+    /// Whether some connections of a step have no segment yet.
     private var isCompletingStep: Bool { if case .trying(let step) = state { step.completedAt == nil } else { false } }
 
     /// Returns the time until the next sample, if a connection takes `setup` to deliver its first byte.
@@ -78,7 +78,7 @@ struct ConnectionController: Sendable {
         now < frequentEnd ? RateWindows.shortestLength(setup: setup) / 4 : Self.longestInterval
     }
 
-    /// Returns whether connections may be requested now: some time after a refusal none are.
+    /// Returns whether connections may be requested now; after a refusal, none are requested for some time.
     func mayRequest(at now: Duration) -> Bool { refusals.mayRequest(at: now) }
 }
 
@@ -92,7 +92,7 @@ extension ConnectionController {
         refusals.record(segmentCount: sample.segmentCount)
         refusals.recover(at: now)
         guard case .automatic(let maximum) = mode else { return number }
-        // A bound is not a judgment, but the windows don't measure the decided number.
+        // A bound doesn't judge the decided number, but the windows no longer measure that number.
         if number < decided {
             windows.void()
             if case .trying(let step) = state { undo(step) }
@@ -111,20 +111,20 @@ extension ConnectionController {
         return number
     }
 
-    /// Handles a change of the other transfers, after which the rates aren't comparable with those before.
+    /// Handles a change among the other transfers, after which rates are not comparable with earlier ones.
     ///
-    /// A step that is being judged is undone. It is tried again after a time that increases with each such disturbance,
-    /// because connections would otherwise be opened and closed all the time beside many short files.
+    /// A step that is being judged is undone and tried again later. The delay increases with each disturbance, because
+    /// a transfer would otherwise keep opening and closing connections while many short files are downloaded.
     mutating func disturbed(by disturbance: Disturbance, at now: Duration) {
         windows.void()
         if case .trying(let step) = state {
             decided = step.from
             hold(for: disturbedHold.take(), at: now)
         }
-        // Another file's connections are tried for a short time only.
+        // Another file keeps the connections that it tries for a short time only.
         if disturbance != .otherNumber { collapse.void() }
         if disturbance == .departure {
-            // A step may gain now what it didn't before, and connections may be accepted that were refused.
+            // A step may gain more than before, and the host may accept connections that it refused.
             refusals.otherFileEnded()
             collapse.removeCeiling()
             disturbedHold.reset()
@@ -132,10 +132,10 @@ extension ConnectionController {
         }
     }
 
-    /// Handles that the host has refused further connections, after every request of the group was answered.
+    /// Handles that the host has refused additional connections, after every request of the group was answered.
     ///
     /// - Parameter segmentCount: How many connections of the transfer had a segment then.
-    /// - Returns: The number that the host permits, if the refusal says so; it is worth remembering.
+    /// - Returns: The number of connections that the host permits, to be recorded; nil if the refusal doesn't show it.
     mutating func refused(segmentCount: Int, at now: Duration) -> Int? {
         let ceiling = refusals.refused(segmentCount: segmentCount, at: now)
         guard case .automatic = mode else { return ceiling }
@@ -148,14 +148,14 @@ extension ConnectionController {
         case .trying(let step):
             decided = step.from
             hold(for: Self.firstHold, at: now)
-        // A connection that was replaced; the number is unchanged unless the host limits it.
+        // The refused connection would have replaced another one; the number is unchanged unless the host limits it.
         case .measuring, .holding:
             decided = min(decided, ceiling ?? .max)
         }
         return ceiling
     }
 
-    /// Handles that the host has accepted a further connection, with which `segmentCount` connections have a segment.
+    /// Handles that the host has accepted an additional connection; `segmentCount` connections now have a segment.
     mutating func accepted(segmentCount: Int) {
         refusals.accepted(segmentCount: segmentCount)
     }
@@ -170,7 +170,7 @@ extension ConnectionController {
         tryMore(sample, maximum, rate, isSettled: true, at: now)
     }
 
-    /// Begins a step from the present number, with which the transfers have `rate`, if one is permitted.
+    /// Begins a step from the present number, at which the transfers have `rate`, if a step is permitted.
     private mutating func tryMore(
         _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate, isSettled: Bool, at now: Duration
     ) {
@@ -203,7 +203,7 @@ extension ConnectionController {
         if hasWindow, let rate = windows.latest, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
             accept(step, rate, at: now)
             windows.restart(at: now)
-            // The next step doesn't wait until the rate has settled, unless it increases for another reason as well.
+            // The next step doesn't wait for a settled rate, unless the rate also increases for another reason.
             guard step.gain(rate) <= 1.5 * step.proportion else { return }
             if growth == .unknown { growth = .proportional }
             return tryMore(sample, maximum, rate, isSettled: false, at: now)
@@ -211,7 +211,7 @@ extension ConnectionController {
         var step = step
         if step.completedAt == nil, sample.segmentCount >= step.to {
             step.completedAt = now
-            // What arrived while connections were set up says nothing about their number.
+            // Bytes that arrived while connections were being set up say nothing about the number of connections.
             windows.restart(at: now)
             state = .trying(step)
         }
@@ -226,12 +226,12 @@ extension ConnectionController {
         }
     }
 
-    /// Judges a step whose time has passed before the rate has settled.
+    /// Judges a step whose time passed before its rate settled.
     private mutating func conclude(_ step: ConnectionStep, segmentCount: Int, at now: Duration) {
         var step = step
         if step.completedAt == nil { step.to = min(step.to, segmentCount) }
         guard step.to > step.from, let latest = windows.latest, latest.own > 0 else {
-            // Nothing is known about the number: no further connection has got a segment, or nothing has arrived.
+            // The number can't be judged: no additional connection got a segment, or nothing has arrived.
             decided = step.from
             return hold(for: Self.firstHold, at: now)
         }
@@ -243,19 +243,19 @@ extension ConnectionController {
         let gain = step.gain(rate)
         if step.to > 2 * step.from, gain < 0.75 * step.proportion {
             growth = .limited
-            // Fewer connections may gain what so many don't.
+            // A smaller step may gain what this one didn't.
             guard gain >= 0.25 else { return begin(step.doubling(at: now), at: now) }
-            // Those that are kept take some time to receive the shares of the others.
+            // The connections that are kept take some time to receive the shares of the others.
             collapse.void()
             return keep(step.worthwhileCount(rate), at: now)
         }
-        // The rate has settled, so that the next step can follow at once.
+        // The rate has settled, so the next step can follow at once.
         if step.isProven(by: rate) { return accept(step, rate, at: now) }
         let isWorthSome = isFirstClimb && gain >= 0.05
-        // A gain that may be chance has to last for a second.
+        // A small gain may be random, so it has to last for a second.
         if isWorthSome, windows.time < .seconds(1), !isLast { return }
         if isWorthSome, !step.isSettled {
-            // So small a gain is judged beside a rate that has settled.
+            // A small gain is compared only with a rate that had settled before the step.
             return undo(step)
         }
         isFirstClimb = false
@@ -280,7 +280,7 @@ extension ConnectionController {
         (state, frequentEnd) = (.measuring, now + Self.climbTime)
     }
 
-    /// Returns to the number before a step, which isn't judged.
+    /// Returns to the number before a step, without judging the step.
     private mutating func undo(_ step: ConnectionStep) {
         (decided, state) = (step.from, .measuring)
         windows.void()

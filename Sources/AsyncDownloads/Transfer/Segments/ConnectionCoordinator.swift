@@ -1,48 +1,49 @@
 /// Divides the connections of a downloader among its transfers of large files.
 ///
-/// A transfer asks for its ``ConnectionBudget`` at each sample. Its permit entitles it to one connection; the budget
-/// bounds the further ones, which it closes when the bound falls. Further connections of one file therefore give way to
-/// another file within the time between two samples.
+/// A transfer requests its ``ConnectionBudget`` at each sample. Its permit covers one connection; the budget limits the
+/// additional ones, and the transfer closes some of them when the limit decreases. The additional connections of one
+/// file are therefore released for another file within one sample interval.
 ///
-/// Two transfers that tried more connections at the same time would judge each other's gains and losses, so the
-/// transfers take turns: one tries more connections, and the others wait for its judgment.
+/// Two transfers that tried more connections at the same time would distort each other's measurements. Therefore, the
+/// transfers take turns: one tries more connections while the others wait for the result.
 final class ConnectionCoordinator: Sendable {
     /// A transfer that measures its rate.
     fileprivate struct Member {
         var report: ConnectionReport
         var lastSample: Duration
-        /// The counts of changes at the last sample.
+        /// The change counts at the last sample.
         var changes: Changes
         /// Whether another file from the same origin has ended since the last sample.
         var hasDeparture = false
-        /// The most connections while memory is short; nil if the transfer has started since.
+        /// The maximum number of connections while memory is short; nil if the transfer has started since.
         var pressureBound: Int?
 
         /// Whether the transfer still takes samples; otherwise, it may be paused, wait for a retry, or have all bytes.
         func isPresent(at now: Duration) -> Bool { now - lastSample <= ConnectionCoordinator.membershipTime }
     }
 
-    /// Counts of what has changed the rates of all members.
+    /// Counts of the events that change the rates of all members.
     fileprivate struct Changes: Sendable {
         /// The scheduler's count of permits that were granted, yielded, or released.
         var permits = 0
-        /// How often a member has changed its number of connections, or has begun or stopped to measure its rate.
+        /// The number of times that a member has changed its number of connections, or has begun or stopped measuring
+        /// its rate.
         var numbers = 0
     }
 
     /// The turn of a transfer to try more connections.
     fileprivate struct Turn {
-        /// The number of the transfer.
+        /// The number that identifies the transfer.
         let member: Int
         let start: Duration
-        /// Whether a budget of the transfer has permitted it yet.
+        /// Whether a budget has already granted the turn to the transfer.
         var isGranted = false
     }
 
     fileprivate struct State {
         /// The members, by the numbers of their transfers.
         var members: [Int: Member] = [:]
-        /// The origins of transfers that have taken no sample for some time and haven't ended, by their numbers.
+        /// The origins of running transfers that have taken no sample for some time, by the numbers of the transfers.
         var silent: [Int: Origin] = [:]
         var changes = Changes()
         var turn: Turn?
@@ -50,9 +51,9 @@ final class ConnectionCoordinator: Sendable {
         var pressureEnd = Duration.zero
     }
 
-    /// After how long without a sample a transfer isn't a member any more.
+    /// The time without a sample after which a transfer is no longer a member.
     fileprivate static let membershipTime = Duration.seconds(1)
-    /// After how long a turn ends if others wait for theirs; a server may delay a step for minutes.
+    /// The time after which a turn ends if others are waiting; a server may delay a step for minutes.
     fileprivate static let turnTime = Duration.seconds(15)
     /// The time for which a sign of memory pressure reduces the number of connections.
     private static let pressureTime = Duration.seconds(60)
@@ -64,7 +65,7 @@ final class ConnectionCoordinator: Sendable {
         self.scheduler = scheduler
     }
 
-    /// Returns the budget of a transfer, without the values that only the transfer's environment knows.
+    /// Returns the budget of a transfer, without the values that only the transfer's environment provides.
     ///
     /// - Parameters:
     ///   - number: The number of the transfer.
@@ -85,17 +86,18 @@ final class ConnectionCoordinator: Sendable {
         }
     }
 
-    /// Records what a transfer has found out about its host.
+    /// Records what a transfer has learned about its host.
     func record(_ observation: HostObservation, of number: Int, about origin: Origin, at now: Duration) {
         let others = presentOthers(than: number, from: origin, at: now)
         scheduler.updateConnections(of: origin) { connections in
             var observation = observation
-            // The limit of one connection was concluded from the connections of other files, which have ended since.
+            // The limit of one connection was inferred while other files had connections, and those files have ended.
             if others.isEmpty, observation.ceiling == 1 { observation.ceiling = nil }
             if !others.isEmpty {
                 // The host counts the connections of all files.
                 observation.ceiling = observation.ceiling.map { $0 + others.connectionCount }
-                // What one of several files can use is less than it would be alone, unless too many were too much.
+                // Several files can each use fewer connections than one file alone, so the recorded number decreases
+                // only after a collapse.
                 let least = observation.hasCollapsed ? 1 : connections.worthwhileCount
                 observation.worthwhileCount = observation.worthwhileCount.map { max($0, least) }
             }
@@ -105,12 +107,12 @@ final class ConnectionCoordinator: Sendable {
 
     /// Handles that a host has refused the only connection of a transfer.
     ///
-    /// The further connections of other files may be the reason. If there are any, the host gets no more than it has
-    /// now for some time, and one of them is left to further transfers.
+    /// If other files have additional connections, they may be the reason. The host's current number of connections
+    /// then becomes its limit for some time, and one of them is reserved for new transfers.
     ///
-    /// - Parameter isResponse: Whether the host has sent a response. A connection that is refused or lost says something
-    ///   about the host only if others receive.
-    /// - Returns: Whether others have further connections, which they give up within a sample.
+    /// - Parameter isResponse: Whether the host has sent a response. A refused or lost connection counts only if other
+    ///   transfers are receiving from the host.
+    /// - Returns: Whether other files have additional connections, which they release within one sample interval.
     func makeRoom(for number: Int, at origin: Origin, isResponse: Bool, at now: Duration) -> Bool {
         let others = presentOthers(than: number, from: origin, at: now)
         let extraCount = others.reduce(0) { $0 + ($1.report.isFixed ? 0 : $1.report.number - 1) }
@@ -119,7 +121,7 @@ final class ConnectionCoordinator: Sendable {
         return true
     }
 
-    /// Returns the other members whose files are from `origin`, and which still take samples.
+    /// Returns the other members that fetch files from `origin` and still take samples.
     private func presentOthers(than number: Int, from origin: Origin, at now: Duration) -> [Member] {
         state.withLock { $0.others(than: number, from: origin).filter { $0.isPresent(at: now) } }
     }
@@ -135,7 +137,7 @@ final class ConnectionCoordinator: Sendable {
 
     /// Reduces the number of connections for some time because memory is short.
     ///
-    /// Further signs of the same pressure extend the time, and don't halve the number again.
+    /// Repeated notifications of the same pressure extend the time without halving the number again.
     func pressureChanged(to level: MemoryPressure, at now: Duration) {
         state.withLock { state in
             let isSame = level == state.pressure && now < state.pressureEnd
@@ -147,7 +149,7 @@ final class ConnectionCoordinator: Sendable {
 }
 
 extension ConnectionCoordinator.State {
-    /// Records a sample of a transfer, and returns what has changed among the others since the last one.
+    /// Records a sample of a transfer, and returns what has changed among the other transfers since the last one.
     fileprivate mutating func update(
         _ number: Int, _ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration
     ) -> Disturbance? {
@@ -166,24 +168,24 @@ extension ConnectionCoordinator.State {
         members[number] = .init(
             report: report, lastSample: now, changes: changes, pressureBound: before?.pressureBound)
         if before?.hasDeparture ?? false { return .departure }
-        // A step that was tried unseen may have been judged beside another one.
+        // The transfer may have tried a step while it was not a member, at the same time as another transfer.
         if seen.permits != changes.permits || before == nil && report.isTrying { return .otherTransfer }
         return hasOtherNumber ? .otherNumber : nil
     }
 
-    /// Notes for each member from `origin` that another file from there has ended.
+    /// Records for each member from `origin` that another file from the same origin has ended.
     fileprivate mutating func noteDeparture(from origin: Origin) {
         for (number, member) in members where member.report.origin == origin { members[number]?.hasDeparture = true }
     }
 
-    /// Returns the other members whose files are from `origin`.
+    /// Returns the other members that fetch files from `origin`.
     fileprivate func others(than number: Int, from origin: Origin) -> [ConnectionCoordinator.Member] {
         members.filter { $0.key != number && $0.value.report.origin == origin }.map(\.value)
     }
 
     /// Returns whether a transfer may try more connections now.
     ///
-    /// It is a transfer's turn for one sample, and as long as it tries more connections.
+    /// A turn lasts for one sample, or until the transfer stops trying more connections.
     fileprivate mutating func takesTurn(_ number: Int, at now: Duration) -> Bool {
         if let turn, hasEnded(turn, number, at: now) {
             self.turn = next(after: turn.member).map { .init(member: $0, start: now) }
@@ -195,7 +197,7 @@ extension ConnectionCoordinator.State {
         return true
     }
 
-    /// Returns whether a turn has ended, when the transfer `number` takes a sample.
+    /// Returns whether a turn has ended when the transfer `number` takes a sample.
     private func hasEnded(_ turn: ConnectionCoordinator.Turn, _ number: Int, at now: Duration) -> Bool {
         guard let member = members[turn.member] else { return true }
         let isWaiting = members.contains { $0.key != turn.member && !$0.value.report.isFixed }
@@ -203,23 +205,24 @@ extension ConnectionCoordinator.State {
         return turn.member == number && turn.isGranted && !member.report.isTrying
     }
 
-    /// Returns the transfer whose turn follows that of another one.
+    /// Returns the transfer whose turn is after the turn of `number`.
     private func next(after number: Int) -> Int? {
         members.keys.filter { $0 > number }.min() ?? members.keys.min()
     }
 
-    /// Returns the most connections of a transfer.
+    /// Returns the maximum number of connections of a transfer.
     ///
-    /// The files of a host share its connections equally, except those whose number the caller has chosen, which isn't
-    /// limited. None is added while a transfer waits for a permit, or after the host has refused one or has ignored a
-    /// range; those that it has accepted continue, and are replaced when they end.
+    /// The files of a host share its connections equally, except files for which the caller has chosen the number; that
+    /// number isn't limited. No connection is added while a transfer waits for a permit, or after the host has refused
+    /// a connection or ignored a range. Connections that the host has accepted continue, and are replaced when they
+    /// end.
     fileprivate func bound(
         of number: Int, _ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration
     ) -> Int {
         if report.isFixed { return HostPool.maximumExchangeCount }
         let others = others(than: number, from: report.origin)
         let fixed = others.filter(\.report.isFixed)
-        // A transfer that isn't a member has its connection already, or has none now.
+        // A transfer that isn't a member already has its connection, or currently has none.
         let isReserved = load.connections.isReserved(at: now) && load.runningCount <= others.count + 1
         let available = load.connections.limit(at: now) - fixed.connectionCount - (isReserved ? 1 : 0)
         let limit = available / max(1, load.runningCount - fixed.count)
@@ -227,7 +230,7 @@ extension ConnectionCoordinator.State {
         return isGrowing ? limit : min(limit, report.number, report.acceptedCount)
     }
 
-    /// Returns the most connections of a transfer while memory is short: half of them, or one.
+    /// Returns the maximum number of connections of a transfer while memory is short: half of its connections, or one.
     fileprivate func pressureBound(of number: Int, at now: Duration) -> Int {
         guard now < pressureEnd else { return .max }
         switch pressure {
@@ -240,6 +243,6 @@ extension ConnectionCoordinator.State {
 }
 
 extension [ConnectionCoordinator.Member] {
-    /// How many connections the members have together.
+    /// The total number of the members' connections.
     fileprivate var connectionCount: Int { reduce(0) { $0 + $1.report.number } }
 }

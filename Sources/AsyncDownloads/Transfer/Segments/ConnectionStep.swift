@@ -1,4 +1,4 @@
-/// A step of a transfer to more connections, whose gain is judged.
+/// An increase of a transfer's number of connections, whose gain is judged.
 struct ConnectionStep: Sendable, Hashable {
     /// The number of connections before the step.
     let from: Int
@@ -11,38 +11,38 @@ struct ConnectionStep: Sendable, Hashable {
     let startedAt: Duration
     /// The time at which every connection of the step first had a segment.
     var completedAt: Duration?
-    /// How long after that a step that gains too little is rejected at the earliest.
+    /// The minimum time after completion before a step that gains too little is rejected.
     ///
-    /// New connections take several round trips until they receive their share.
+    /// New connections need several round trips to reach their share of the rate.
     private(set) var patience = Duration.milliseconds(200)
 
-    /// A connection that brings less than this share of an earlier one isn't worthwhile.
+    /// The minimum rate of a worthwhile connection, as a fraction of the rate of an earlier connection.
     private static let leastContribution = 0.24
 
-    /// By how much the rate increases if each connection adds as much as the earlier ones, as a fraction.
+    /// The relative increase of the rate if each new connection adds as much as an earlier one.
     var proportion: Double { Double(to - from) / Double(from) }
 
-    /// Returns the step from the same number to twice as many, after more connections have gained too little.
+    /// Returns a step from the same number to twice as many, to be tried after a larger step has gained too little.
     ///
-    /// Too many connections slow each one down, and those that remain take some time to receive their share again.
+    /// Too many connections slow each other down; the remaining ones need some time to regain their share.
     func doubling(at now: Duration) -> Self {
         var step = Self(from: from, rate: rate, isSettled: isSettled, to: 2 * from, startedAt: now)
         step.patience = .seconds(3)
         return step
     }
 
-    /// Returns as many connections as would bring the gain if each brought as much as the earlier ones.
+    /// Returns the number of connections that would produce the gain if each contributed as much as the earlier ones.
     func worthwhileCount(_ rate: RateWindows.Rate) -> Int {
         let count = (gain(rate) * Double(from) - Self.leastContribution).rounded(.up)
         return from + Int(min(max(count, 0), Double(to - from)))
     }
 
-    /// Returns whether the connections add at least half as much as the earlier ones.
+    /// Returns whether each new connection adds at least half as much as an earlier one, on average.
     func isProven(by rate: RateWindows.Rate) -> Bool { gain(rate) >= 0.5 * proportion }
 
-    /// Returns by how much a rate of the transfer is higher than the earlier one, as a fraction.
+    /// Returns the relative increase of the transfer's rate over the earlier rate.
     ///
-    /// What the other transfers have lost is subtracted if it is more than their rate varies without a step.
+    /// A loss of the other transfers is subtracted if it exceeds the usual variation of their rate.
     func gain(_ rate: RateWindows.Rate) -> Double {
         let loss = self.rate.others - rate.others
         let isLoss = loss > RateWindows.tolerance * self.rate.others

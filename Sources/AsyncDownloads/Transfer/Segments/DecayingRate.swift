@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The rate at which bytes arrive, as a mean that forgets with a time constant of half a second.
+/// The rate at which bytes arrive: an exponentially weighted mean with a time constant of half a second.
 ///
-/// The rate of a stalled connection falls toward zero without further input.
+/// The rate of a stalled connection falls toward zero even without calls.
 struct DecayingRate: Sendable, Hashable {
     private static let timeConstant = Duration.milliseconds(500)
     /// The time for which bytes are counted before the rate describes the connection.
@@ -25,10 +25,10 @@ struct DecayingRate: Sendable, Hashable {
         last = max(last, now)
     }
 
-    /// Returns the rate in bytes per second; nil while the connection is too young.
+    /// Returns the rate in bytes per second; nil while the connection is too new.
     func value(at now: Duration) -> Double? {
         guard now - start >= Self.shortestSample else { return nil }
-        // The weights of all moments since the start, without which a young connection would seem slower than it is.
+        // The total weight of the time since the start. Without it, the rate of a new connection would be too low.
         let weight = 1 - exp(-((now - start) / Self.timeConstant))
         return weightedBytes * decay(until: now) / (weight * (Self.timeConstant / .seconds(1)))
     }

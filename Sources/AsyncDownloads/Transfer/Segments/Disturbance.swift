@@ -1,9 +1,9 @@
-/// A change of the other transfers of a downloader, after which rates aren't comparable with earlier ones.
+/// A change among the other transfers of a downloader, after which rates are not comparable with earlier ones.
 enum Disturbance: Sendable, Hashable {
-    /// Another large file has changed its number of connections, or has begun or stopped to measure its rate.
+    /// Another large file has changed its number of connections, or has begun or stopped measuring its rate.
     case otherNumber
     /// A transfer has started or ended.
     case otherTransfer
-    /// A large file from the same origin has ended, and has left its share of the rate to the others.
+    /// A large file from the same origin has ended, so the others can use its share of the rate.
     case departure
 }

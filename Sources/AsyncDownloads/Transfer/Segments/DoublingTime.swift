@@ -1,4 +1,4 @@
-/// A time that doubles with each use, up to a longest one.
+/// A time that doubles with each use, up to a maximum.
 struct DoublingTime: Sendable, Hashable {
     private let first: Duration
     private let longest: Duration

@@ -1,28 +1,29 @@
-/// The choice of the bytes that further exchanges request.
+/// The ranges of the next requests.
 extension ExchangeTable {
-    /// The limits of further requests.
+    /// The limits on the next requests.
     struct RequestTerms: Sendable, Hashable {
         /// The maximum number of requests.
         var count: Int
-        /// The fewest missing bytes that a division leaves to each exchange.
+        /// The minimum number of missing bytes that a division leaves to each exchange.
         var minimumLength: Int64 = 1 << 20
         /// The minimum remaining time of an exchange that is divided; nil to divide by length only.
         ///
-        /// Setting up another connection has to be worth its time.
+        /// The exchange has to last long enough to justify the setup of another connection.
         var minimumTime: Duration?
-        /// The most bytes of one request, for an engine that needs bounded requests.
+        /// The maximum length of one request in bytes, for an engine that needs bounded requests.
         var window: Int64?
     }
 
-    /// The number of received ranges from which nothing is divided any more, since a mark holds a limited number of
-    /// ranges.
+    /// The number of received ranges from which nothing is divided anymore, because a checkpoint mark holds a limited
+    /// number of ranges.
     static let maximumRangeCount = 48
 
-    /// Returns the ranges to request, at most as many as wanted.
+    /// Returns the ranges to request, at most `terms.count`.
     ///
-    /// Missing bytes without an exchange come first, then those behind a long received range, and then parts of the
-    /// segments that would take longest. Each range extends to the end of what it divides, and not to the next range:
-    /// whichever requests are accepted, no byte between them is without an exchange.
+    /// The order is: missing bytes without an exchange, missing bytes behind a long received range, and parts of the
+    /// segments that would take longest. Each range extends to the end of the segment or gap that it divides, and not
+    /// only to the start of the next range. Every missing byte therefore has an exchange, whichever requests are
+    /// accepted.
     func requestRanges(_ terms: RequestTerms, received: IntervalSet, at now: Duration) -> [Range<Int64>] {
         guard terms.count > 0, var division = plan.division(known: withWrites(received), at: now) else { return [] }
         for range in requestIDs.compactMap({ self[$0]?.range }).sorted(by: { $0.lowerBound < $1.lowerBound }) {

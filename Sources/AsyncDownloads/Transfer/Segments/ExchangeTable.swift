@@ -1,19 +1,19 @@
 /// The exchanges of a transfer that have not ended, and the division of the missing bytes among them.
 ///
-/// An exchange is *requested* until its head is accepted. Then it has a segment, until every byte of it is written or
-/// the exchange ends; a canceled exchange has none, and is kept until its end. An exchange that compares never has a
-/// segment. A transfer over one connection has at most one exchange.
+/// An exchange is *requested* until its head is accepted. It then has a segment until every byte of the segment is
+/// written or the exchange ends. A canceled exchange has no segment, but stays in the table until its end. An exchange
+/// that only compares never has a segment. A transfer over one connection has at most one exchange.
 struct ExchangeTable: Sendable {
     private var exchanges = SerialTable<ExchangeID, ExchangeProgress>()
     private(set) var plan = SegmentPlan()
-    /// The mean time from a request until the head of its response, in which later requests count more; zero without
-    /// one.
+    /// The mean time from a request until the head of its response, weighted toward recent requests; zero before the
+    /// first head.
     private(set) var setup = Duration.zero
     /// The longest time from a request until the head of its response.
     private(set) var longestHeadTime = Duration.zero
-    /// The longest time until a head that counts as that of setting a connection up.
+    /// The maximum time until a head that still counts as connection setup.
     ///
-    /// The first response may take minutes to prepare, which says nothing about the time of further requests.
+    /// The server may need minutes to prepare the first response, but not the following ones.
     private static let longestSetup = Duration.seconds(10)
 
     /// Whether every exchange has ended.
@@ -42,14 +42,14 @@ struct ExchangeTable: Sendable {
     /// Returns the segment of an exchange; nil without an accepted head, and after its end.
     func segment(of id: ExchangeID) -> Segment? { plan[id] }
 
-    /// Returns the received bytes together with those that are being written.
+    /// Returns the received bytes together with the bytes that are being written.
     func withWrites(_ received: IntervalSet) -> IntervalSet {
         var known = received
         for write in all.lazy.flatMap(\.exchange.writes) { known.insert(write) }
         return known
     }
 
-    /// Returns whether an exchange has a segment of which every byte is written.
+    /// Returns whether an exchange has a segment whose bytes are all written.
     func isExhausted(_ id: ExchangeID, _ received: IntervalSet) -> Bool {
         plan[id].map { isExhausted($0, received) } ?? false
     }
@@ -70,7 +70,7 @@ struct ExchangeTable: Sendable {
 // MARK: - Exchanges
 
 extension ExchangeTable {
-    /// Adds an exchange whose request is sent.
+    /// Adds an exchange whose request is being sent.
     mutating func insert(_ exchange: ExchangeProgress, id: ExchangeID) {
         exchanges.insert(exchange, id: id)
     }
@@ -85,18 +85,20 @@ extension ExchangeTable {
         exchanges.updateAll(body)
     }
 
-    /// Cancels an exchange, whose bytes the one before it receives if it can; its writes in progress still count.
+    /// Cancels an exchange.
+    ///
+    /// The exchange before it receives its bytes if possible. Its writes in progress still count.
     mutating func cancel(_ id: ExchangeID, at now: Duration) {
         plan.remove(id)
         exchanges.update(id) { $0.cancel(at: now) }
     }
 
-    /// Takes all segments away, because no exchange is of use any more.
+    /// Removes all segments, because no exchange is useful anymore.
     mutating func removeSegments() {
         plan.removeAll()
     }
 
-    /// Removes an exchange that has ended, after its writes.
+    /// Removes an exchange that has ended, after its writes have completed.
     mutating func remove(_ id: ExchangeID) {
         plan.remove(id)
         let writes = exchanges.remove(id)?.writes ?? []
@@ -117,7 +119,7 @@ extension ExchangeTable {
     /// - Parameters:
     ///   - responseEnd: One past the last byte that the response contains; nil if the length is unknown.
     ///   - length: The length of the object.
-    ///   - isMeasured: Whether the time until the head was that of the server, and not of an interrupted network.
+    ///   - isMeasured: Whether the time until the head was caused by the server, and not by a network interruption.
     mutating func assign(
         from start: Int64, responseEnd: Int64?, length: Int64?, to id: ExchangeID, received: IntervalSet,
         isMeasured: Bool = true, at now: Duration
@@ -140,7 +142,8 @@ extension ExchangeTable {
     mutating func claim(
         _ range: Range<Int64>, by id: ExchangeID, received: IntervalSet, at now: Duration
     ) -> [Range<Int64>] {
-        // The writes of the other segments are outside the exchange's own one.
+        // Writes of exchanges that have a segment are outside this segment; only writes of exchanges without one can
+        // overlap.
         let hasOtherWrites = all.contains { !$0.exchange.writes.isEmpty && plan[$0.id] == nil }
         let known = hasOtherWrites ? withWrites(received) : received
         let parts = plan.claim(range, by: id, received: received, known: known, setup: setup, at: now)

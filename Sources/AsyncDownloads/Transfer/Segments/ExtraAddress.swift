@@ -1,8 +1,9 @@
 /// The URLs of extra exchanges.
 ///
-/// Extra exchanges use the URL that responded with the bytes. That URL may be the target of a redirect whose signature
-/// expires after some minutes. If the server refuses it, one exchange requests the original URL again, and later
-/// exchanges use the URL to which it redirects. The exchanges that receive continue, and no fresh URL is requested.
+/// Extra exchanges use the final URL of the response that delivers the bytes. That URL may be the target of a redirect
+/// whose signature expires after some minutes. If the server refuses it, one exchange requests the original URL again,
+/// and later exchanges use the new redirect target. Exchanges in progress continue, and the caller isn't asked for a
+/// fresh URL.
 struct ExtraAddress: Sendable {
     private enum State {
         /// Requests use the URL of the transfer.
@@ -17,7 +18,7 @@ struct ExtraAddress: Sendable {
 
     private var state = State.following
 
-    /// Whether an exchange requests the original URL again, during which there is no other request.
+    /// Whether an exchange is requesting the original URL again; no other request is sent meanwhile.
     var isRenewing: Bool { if case .renewing = state { true } else { false } }
 
     /// Returns the redirects of the next request.
@@ -30,7 +31,7 @@ struct ExtraAddress: Sendable {
         }
     }
 
-    /// Handles that the URL was refused, and returns whether the next request goes through the requested one.
+    /// Handles that the URL was refused, and returns whether the next request uses the original URL.
     ///
     /// - Parameter own: The redirects of the transfer.
     mutating func denied(_ own: RedirectChain) -> Bool {
@@ -49,7 +50,7 @@ struct ExtraAddress: Sendable {
         }
     }
 
-    /// Follows a redirect of the requested URL, and returns whether the next request goes to its target.
+    /// Follows a redirect from the original URL, and returns whether the next request uses its target.
     mutating func follow(_ location: String?) -> Bool {
         guard case .renewing(var redirects) = state, redirects.follow(location) == nil else { return false }
         state = .renewing(redirects)

@@ -1,56 +1,57 @@
-/// A transfer's decisions about extra exchanges: whether there are any, and how many.
+/// A transfer's decisions about extra exchanges: whether to use them, and how many.
 ///
-/// The first exchange is sent while no other one is alive, and is handled as if there were no others. An *extra*
-/// exchange is sent while another one receives. Whatever happens to an extra exchange, it never fails the transfer, uses
-/// up a retry, or asks for a fresh URL: another exchange receives its bytes, or they are requested again.
+/// The first exchange is sent while no other exchange is in progress, and is handled as in a transfer over one
+/// connection. An *extra* exchange is sent while another one receives. A failed extra exchange never fails the
+/// transfer, uses up a retry, or requests a fresh URL: another exchange receives its bytes, or they are requested
+/// again.
 struct ExtraExchanges: Sendable {
-    /// The time that the head of an extra exchange may take at least; see ``patience(_:)``.
+    /// The minimum time to wait for the head of an extra exchange; see ``patience(_:)``.
     private static let headTime = Duration.seconds(5)
-    /// The time that the head of an extra exchange may take at most.
+    /// The maximum time to wait for the head of an extra exchange.
     private static let longestPatience = Duration.seconds(300)
     /// The time for which an exchange may receive nothing while others receive.
     static let stallTime = Duration.seconds(10)
-    /// For how long after a request is checked whether a body has begun that is long enough to be measured.
+    /// The time after a request in which samples check whether a body has begun that is long enough to be measured.
     private static let firstTime = Duration.seconds(1)
-    /// The shortest time for which a further exchange is expected to receive.
+    /// The minimum time for which an additional exchange is expected to receive.
     private static let leastSegmentTime = Duration.milliseconds(100)
-    /// The fewest missing bytes for which automatic exchanges are worth it.
+    /// The minimum number of missing bytes for an automatic number of exchanges.
     private static let leastLength: Int64 = 8 << 20
     static let shortResponse = RequestPacing.shortResponse
-    /// A window that is shorter costs too many round trips.
+    /// The length below which a bounded request costs too many round trips.
     private static let shortestWindow: Int64 = 1 << 20
-    /// The time without bytes after which a body belongs to another attempt.
+    /// The time without bytes after which a body counts as part of another attempt.
     private static let attemptPause = Duration.seconds(1)
-    /// The number of automatic requests that are sent at once, which limits the consequences of a refusal.
+    /// The maximum number of unanswered automatic requests, which limits the consequences of a refusal.
     private static let groupSize = 4
 
-    /// The parts that are worth an exchange.
+    /// The minimum sizes that justify an exchange.
     struct Limits: Sendable, Hashable {
-        /// The fewest missing bytes that a division leaves to each exchange.
+        /// The minimum number of missing bytes that a division leaves to each exchange.
         var shortestSegment: Int64 = 1 << 20
-        /// A body with at most this many more bytes than its exchange may write completes, which keeps its connection.
+        /// The maximum number of surplus bytes of a body that is received to its end, which keeps its connection open.
         var longestSurplus: Int64 = 64 << 10
     }
 
     private let mode: ConnectionController.Mode
     private let limits: Limits
-    /// nil before the first body flows, and before the first sample of an automatic number.
+    /// The controller; nil before the first body flows, and before the first sample of an automatic number.
     private var controller: ConnectionController?
     /// Whether the body that flows is long enough for an automatic number.
     private var isLong = false
     private var findings = HostFindings()
     private var permission: ExtraPermission
-    /// Whether the downloader knows of the connections.
+    /// Whether the downloader knows about the connections.
     private var isReported = false
     private var history = SampleHistory()
-    /// The most exchanges that have had a segment at the same time, as far as the present origin is concerned.
+    /// The largest number of exchanges that have had a segment at the same time with the present origin.
     private var acceptedCount = 1
     /// When the first request of the attempt was sent.
     private var requestTime = Duration.zero
-    /// The number of extra exchanges in a row that have ended early after they brought little.
+    /// The number of consecutive extra exchanges that have ended early after few bytes.
     private var brokenCount = 0
     private static let mostBroken = 8
-    /// When bytes of bodies arrive.
+    /// The times at which bytes of bodies arrive.
     private(set) var flow = ByteFlow()
 
     init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
@@ -58,13 +59,13 @@ struct ExtraExchanges: Sendable {
         permission = ExtraPermission(mode)
     }
 
-    /// Whether no further extra exchange is started in this transfer.
+    /// Whether the transfer starts no more extra exchanges.
     var isOff: Bool { permission.isOff }
 
     /// Whether the server doesn't understand the condition of extra requests.
     var dropsCondition: Bool { permission.dropsCondition }
 
-    /// Forgets what a server has shown, because another one is asked from now on.
+    /// Forgets what a server has shown, because another server is used from now on.
     mutating func hostChanged() {
         permission.hostChanged()
         (findings, controller, acceptedCount) = (HostFindings(), nil, 1)
@@ -78,45 +79,46 @@ struct ExtraExchanges: Sendable {
         history.hostChanged()
     }
 
-    /// Starts no further extra exchange in this transfer.
+    /// Stops starting extra exchanges in this transfer.
     mutating func turnOff() {
         permission.turnOff()
     }
 
-    /// Starts no further extra exchange, because the server sends the whole body in response to a range.
+    /// Stops starting extra exchanges, because the server sends the whole body in response to a range.
     mutating func foundNoRanges() {
         findings.foundNoRanges()
         turnOff()
     }
 
-    /// Records the end of an extra exchange that has brought less than was requested.
+    /// Records the end of an extra exchange that has delivered less than was requested.
     ///
-    /// Such a server would be sent requests as fast as it responds. A single request is delayed; see ``RequestPacing``.
+    /// Otherwise, requests would follow each other as fast as the server responds. A single request is delayed; see
+    /// ``RequestPacing``.
     mutating func receivedShortResponse(of count: Int64) {
         if count < Self.shortResponse { turnOff() }
     }
 
-    /// Records that an extra exchange has ended early, after it has brought this many bytes.
+    /// Records that an extra exchange has ended early, after it delivered this many bytes.
     ///
-    /// A server that ends one connection after another would be sent request after request.
+    /// Without a limit, a server that ends one connection after another would receive an endless series of requests.
     mutating func broke(after count: Int64) {
         brokenCount = count < Self.shortestWindow ? brokenCount + 1 : 0
         if brokenCount >= Self.mostBroken { turnOff() }
     }
 
-    /// Sends no condition with extra requests from now on.
+    /// Omits the condition from extra requests from now on.
     mutating func dropCondition() {
         permission.dropCondition()
     }
 
-    /// Records that an extra exchange has shown another object, and returns whether it was not the first one.
+    /// Records that an extra exchange has shown another object, and returns whether this was a repeated difference.
     mutating func sawDifference() -> Bool { permission.sawDifference() }
 }
 
 // MARK: - The number of exchanges
 
 extension ExtraExchanges {
-    /// Records that the first body of an attempt flows.
+    /// Records that the first body of an attempt has started.
     ///
     /// - Parameters:
     ///   - missing: The number of bytes of the file that are missing; nil if the length is unknown.
@@ -126,7 +128,8 @@ extension ExtraExchanges {
         guard !isOff else { return }
         if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
         isLong = missing ?? 0 >= Self.leastLength
-        // What was measured in an earlier attempt isn't comparable. Bounded requests follow each other without a pause.
+        // Measurements of an earlier attempt are not comparable. Bounded requests of one attempt follow each other
+        // without a pause.
         if flow.lastArrival.map({ now - $0 >= Self.attemptPause }) ?? true {
             controller?.disturbed(by: .otherTransfer, at: now)
         }
@@ -137,32 +140,32 @@ extension ExtraExchanges {
         requestTime = now
     }
 
-    /// Returns the time until the next sample; nil if none will be needed soon.
+    /// Returns the time until the next sample; nil if no sample will be needed soon.
     func tickInterval(_ exchanges: ExchangeTable, at now: Duration) -> Duration? {
         let elapsed = now - requestTime
         if isMeasuring(exchanges) {
             if isOff { return ConnectionController.longestInterval }
             return controller?.sampleInterval(setup: exchanges.setup, at: now) ?? Self.firstInterval(elapsed)
         }
-        // The first body may be long.
+        // The first body may turn out to be long.
         let isFirst = !isOff && flow.lastArrival == nil && elapsed < Self.firstTime
         return isFirst ? Self.firstInterval(elapsed) : nil
     }
 
-    /// Returns the time until the next check whether a body has begun that is long enough to be measured.
+    /// Returns the time until the next check for a body that is long enough to be measured.
     private static func firstInterval(_ elapsed: Duration) -> Duration {
         min(max(.milliseconds(25), elapsed), .milliseconds(200))
     }
 
-    /// Returns whether samples are measured.
+    /// Returns whether samples are taken.
     ///
-    /// If no further exchange is started, they are measured as long as several receive: the downloader divides the
-    /// connections of a host among its transfers.
+    /// After extra exchanges were turned off, samples are taken while several exchanges receive, because the downloader
+    /// divides the connections of a host among its transfers.
     func isMeasuring(_ exchanges: ExchangeTable) -> Bool {
         isOff ? exchanges.segments.count > 1 : controller != nil || isLong
     }
 
-    /// Returns what the downloader needs to know for the next sample; nil if none is measured.
+    /// Returns the report about the connections for the next sample; nil if no sample is taken.
     ///
     /// - Parameter isDivisible: Whether parts of the file may be fetched at the same time.
     mutating func report(_ exchanges: ExchangeTable, isDivisible: Bool, at now: Duration) -> ConnectionReport? {
@@ -179,7 +182,7 @@ extension ExtraExchanges {
         return report
     }
 
-    /// Records that the downloader is to forget the connections, and returns whether it knows of them.
+    /// Records that the downloader no longer tracks the connections, and returns whether it did.
     mutating func takeReport() -> Bool {
         defer { isReported = false }
         return isReported
@@ -187,14 +190,14 @@ extension ExtraExchanges {
 
     /// Records that bytes of a body have arrived.
     ///
-    /// - Parameter pause: For how long nothing arrives before the flow counts as interrupted.
+    /// - Parameter pause: The time without bytes after which the flow counts as interrupted.
     mutating func bytesArrived(at now: Duration, pause: Duration) {
         flow.arrived(at: now, pause: pause)
     }
 
     /// Handles a sample.
     ///
-    /// - Parameter mayRequest: Whether further requests can be sent to the present address.
+    /// - Parameter mayRequest: Whether more requests can be sent to the present address.
     mutating func measure(
         _ exchanges: ExchangeTable, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
@@ -208,7 +211,7 @@ extension ExtraExchanges {
         _ = controller?.measure(sample, at: now)
     }
 
-    /// Returns what the transfer has found out about its host since the last call; nil for nothing new.
+    /// Returns what the transfer has learned about its host since the last call; nil for nothing new.
     mutating func takeObservation() -> (origin: Origin, observation: HostObservation)? {
         if case .automatic = mode, let controller, let worthwhileCount = controller.worthwhileCount {
             findings.foundWorthwhile(worthwhileCount, hasCollapsed: controller.hasCollapsed)
@@ -216,7 +219,7 @@ extension ExtraExchanges {
         return permission.origin.flatMap { findings.takeObservation(of: $0) }
     }
 
-    /// Handles that an extra exchange was accepted, with which `segmentCount` exchanges have a segment.
+    /// Handles that an extra exchange was accepted; `segmentCount` exchanges now have a segment.
     mutating func accepted(segmentCount: Int) {
         controller?.accepted(segmentCount: segmentCount)
         findings.accepted()
@@ -226,30 +229,32 @@ extension ExtraExchanges {
 
     /// Handles that an extra exchange was refused while `segmentCount` exchanges had a segment.
     ///
-    /// No further request is sent before ``judgeRefusals(_:at:)``.
+    /// No more requests are sent before ``judgeRefusals(_:at:)``.
     mutating func refused(segmentCount: Int, retryAfter: Duration?, at now: Duration) {
         permission.refused(segmentCount: segmentCount, retryAfter: retryAfter, at: now)
     }
 
-    /// Handles that the host permits no further request now.
+    /// Handles that the host currently permits no more requests.
     mutating func held(at now: Duration) {
         permission.held(at: now)
     }
 
-    /// Judges the refusals since the last judgment if every request was answered.
+    /// Judges the refusals since the last judgment if every request has been answered.
     mutating func judgeRefusals(_ exchanges: ExchangeTable, at now: Duration) {
         guard !exchanges.hasRequests else { return }
         let refusals = permission.takeRefusals()
         guard let count = refusals.segmentCount else { return }
         findings.refused(retryAfter: refusals.retryAfter)
         guard let ceiling = controller?.refused(segmentCount: count, at: now) else { return }
-        // The refusal of the first further connection may be an accident, unless another file has several.
+        // The refusal of the first additional connection may be a coincidence, unless another file has several
+        // connections.
         if ceiling > 1 || history.isShared { findings.foundCeiling(ceiling) }
     }
 
-    /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.
+    /// Returns the maximum length of one extra request, so that all windows together use as much memory as a single
+    /// one.
     ///
-    /// - Parameter window: The most bytes of a single request, if the engine needs bounded ones.
+    /// - Parameter window: The maximum length of a single request, if the engine needs bounded ones.
     func window(_ window: Int64?) -> Int64? {
         window.map { max(min($0, Self.shortestWindow), $0 / Int64(number)) }
     }
@@ -257,15 +262,15 @@ extension ExtraExchanges {
     /// The number of exchanges that may have a segment or a request.
     var number: Int { isOff ? 1 : controller?.number ?? 1 }
 
-    /// The number of exchanges that may continue: all that were accepted, if no further ones are started.
+    /// The number of exchanges that may continue: all that were accepted, if extra exchanges are turned off.
     var permittedCount: Int { isOff ? max(1, history.bound) : number }
 
-    /// Returns the terms of further requests; nil if there are none now.
+    /// Returns the terms of the next requests; nil if none can be sent now.
     ///
-    /// - Parameter missing: How many bytes of the file are missing.
+    /// - Parameter missing: The number of missing bytes of the file.
     func terms(_ exchanges: ExchangeTable, missing: Int64, at now: Duration) -> ExchangeTable.RequestTerms? {
         guard permission.mayRequest(at: now), let controller, controller.mayRequest(at: now) else { return nil }
-        // The connection of a canceled exchange counts until its end.
+        // A canceled exchange uses its connection until it ends.
         let count = number - exchanges.count
         guard count > 0 else { return nil }
         switch mode {
@@ -279,7 +284,7 @@ extension ExtraExchanges {
         }
     }
 
-    /// Returns for how long an extra exchange is waited for until its head arrives.
+    /// Returns how long to wait for the head of an extra exchange.
     func patience(_ exchanges: ExchangeTable) -> Duration {
         min(max(Self.headTime, exchanges.setup * 20, exchanges.longestHeadTime * 2), Self.longestPatience)
     }

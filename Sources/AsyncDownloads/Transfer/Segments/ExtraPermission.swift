@@ -1,14 +1,15 @@
-/// Whether a transfer may send extra requests now, and under which condition, according to what the server has shown.
+/// Whether and with which condition a transfer may send extra requests, according to the server's behavior so far.
 struct ExtraPermission: Sendable {
-    /// The time until further requests are sent after the host permitted none.
+    /// The delay before the next extra request after the host has permitted none.
     private static let heldTime = Duration.seconds(1)
-    /// How often the target of a redirect is asked again for what the target before has refused.
+    /// The maximum number of redirect targets for which the restrictions of the previous target are lifted.
     ///
-    /// A redirect costs a server nothing. A fresh URL comes from the caller.
+    /// Redirects are free for a server, so without a limit it could cause any number of attempts. A fresh URL, by
+    /// contrast, comes from the caller.
     private static let maximumTargetChangeCount = 3
 
     private let isAlwaysOff: Bool
-    /// Whether no further extra exchange is started in this transfer.
+    /// Whether the transfer starts no more extra exchanges.
     private(set) var isOff: Bool
     /// Whether the server doesn't understand the condition of extra requests.
     private(set) var dropsCondition = false
@@ -32,15 +33,15 @@ struct ExtraPermission: Sendable {
 
     // MARK: Other servers
 
-    /// Forgets what a server has shown, because another one is asked from now on.
+    /// Forgets what a server has shown, because another server is used from now on.
     mutating func hostChanged() {
         forgetRestrictions()
         origin = nil
     }
 
-    /// Records the origin of a body, and returns whether it differs from that of an earlier body.
+    /// Records the origin of a body, and returns whether it differs from the previous origin.
     ///
-    /// A redirect may lead to another origin, of which nothing is known.
+    /// Nothing is known about the origin that a redirect leads to.
     mutating func bodyStarted(from origin: Origin?) -> Bool {
         let hasChanged = self.origin != nil && self.origin != origin
         self.origin = origin
@@ -66,23 +67,23 @@ struct ExtraPermission: Sendable {
         (pausedUntil, refusals) = (.zero, RefusalGroup())
     }
 
-    // MARK: Ends of the division
+    // MARK: Restrictions
 
-    /// Starts no further extra exchange in this transfer.
+    /// Stops starting extra exchanges in this transfer.
     mutating func turnOff() {
         isOff = true
     }
 
-    /// Sends no condition with extra requests from now on.
+    /// Omits the condition from extra requests from now on.
     ///
-    /// Several requests may have been sent with the condition.
+    /// This method may be called more than once, because several requests may have been sent with the condition.
     mutating func dropCondition() {
         dropsCondition = true
     }
 
-    /// Records that an extra exchange has shown another object, and returns whether it was not the first one.
+    /// Records that an extra exchange has shown another object, and returns whether this was a repeated difference.
     ///
-    /// The nodes of a server may differ for a moment, so that one difference is asked about once more.
+    /// The nodes of a server may differ for a moment, so the first difference is retried once.
     mutating func sawDifference() -> Bool {
         defer { hasSeenDifference = true }
         return hasSeenDifference
@@ -90,26 +91,26 @@ struct ExtraPermission: Sendable {
 
     // MARK: Refusals
 
-    /// Handles that an extra exchange was accepted, with which `segmentCount` exchanges have a segment.
+    /// Handles that an extra exchange was accepted; `segmentCount` exchanges now have a segment.
     mutating func accepted(segmentCount: Int) {
         refusals.accepted(segmentCount: segmentCount)
     }
 
     /// Handles that an extra exchange was refused while `segmentCount` exchanges had a segment.
     ///
-    /// No further request is sent before ``takeRefusals()``.
+    /// No more requests are sent before ``takeRefusals()``.
     mutating func refused(segmentCount: Int, retryAfter: Duration?, at now: Duration) {
         refusals.refused(segmentCount: segmentCount, retryAfter: retryAfter)
         if let retryAfter { pausedUntil = max(pausedUntil, now + retryAfter) }
     }
 
-    /// Returns the refusals since the last call, to be judged when every request was answered.
+    /// Returns the refusals since the last call, to be judged when every request has been answered.
     mutating func takeRefusals() -> RefusalGroup {
         defer { refusals = RefusalGroup() }
         return refusals
     }
 
-    /// Handles that the host permits no further request now.
+    /// Handles that the host currently permits no more requests.
     mutating func held(at now: Duration) {
         pausedUntil = max(pausedUntil, now + Self.heldTime)
     }

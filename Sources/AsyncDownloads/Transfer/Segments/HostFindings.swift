@@ -1,8 +1,8 @@
-/// What a transfer finds out about the several connections of the host that it receives from.
+/// A transfer's unreported observations about its host's handling of several connections.
 struct HostFindings: Sendable {
-    /// What was found out since the last call of ``takeObservation(of:)``.
+    /// The observations since the last call of ``takeObservation(of:)``.
     private var observation = HostObservation()
-    /// The number of connections that was worth it when an observation last contained one.
+    /// The worthwhile number of connections in the last observation that contained one.
     private var reportedNumber: Int?
 
     /// Records that the host sends the whole body in response to a range.
@@ -10,31 +10,31 @@ struct HostFindings: Sendable {
         observation.ignoresRanges = true
     }
 
-    /// Records that the host has accepted a further connection.
+    /// Records that the host has accepted an additional connection.
     mutating func accepted() {
         observation.hasAccepted = true
     }
 
-    /// Records that the host has refused a further connection.
+    /// Records that the host has refused an additional connection.
     mutating func refused(retryAfter: Duration?) {
         (observation.isRefused, observation.retryAfter) = (true, retryAfter)
     }
 
-    /// Records the most connections of the transfer that the host accepts.
+    /// Records the maximum number of the transfer's connections that the host accepts.
     mutating func foundCeiling(_ ceiling: Int) {
         observation.ceiling = ceiling
     }
 
-    /// Records the number of connections that was worth it.
+    /// Records the number of connections that increased the rate enough.
     ///
-    /// - Parameter hasCollapsed: Whether that number has become worth less after it was accepted.
+    /// - Parameter hasCollapsed: Whether the rate with an accepted number of connections has fallen since.
     mutating func foundWorthwhile(_ number: Int, hasCollapsed: Bool) {
         guard number != reportedNumber else { return }
         (observation.worthwhileCount, observation.hasCollapsed) = (number, hasCollapsed)
         reportedNumber = number
     }
 
-    /// Returns what was found out since the last call; nil for nothing new.
+    /// Returns the observations since the last call; nil for none.
     mutating func takeObservation(of origin: Origin) -> (origin: Origin, observation: HostObservation)? {
         guard observation != HostObservation() else { return nil }
         defer { observation = HostObservation() }

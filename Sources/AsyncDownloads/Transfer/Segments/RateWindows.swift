@@ -1,9 +1,9 @@
 /// The rates of a transfer in consecutive windows of time, and whether they have settled.
 ///
-/// A window lasts from a tenth to a quarter of a second: as long as the samples and ``shortestLength(setup:)`` require,
-/// and until enough bytes have arrived that their number says something about the rate.
+/// A window lasts from a tenth to a quarter of a second. It lasts at least as long as the samples and
+/// ``shortestLength(setup:)`` require, and until enough bytes have arrived for a meaningful rate.
 struct RateWindows: Sendable, Hashable {
-    /// Bytes per second: those of the transfer, and those of all others of the downloader.
+    /// The rates of the transfer, and of all other transfers of the downloader, in bytes per second.
     struct Rate: Sendable, Hashable {
         var own = 0.0
         var others = 0.0
@@ -26,43 +26,43 @@ struct RateWindows: Sendable, Hashable {
         }
     }
 
-    // A server with a limit for each connection may send a part of the body ten times a second.
+    // A server that limits each connection may send a part of the body ten times a second.
     private static let (shortestLength, longestLength) = (Duration.milliseconds(100), Duration.milliseconds(250))
-    /// The bytes with which a window ends early.
+    /// The number of bytes after which a window ends early.
     ///
-    /// Servers and networks deliver in parts of up to some hundred kilobytes.
+    /// Servers and networks deliver bytes in parts of up to some hundred kilobytes.
     private static let sufficientCount: Int64 = 1 << 20
     /// The time without a sample after which nothing is comparable, because the process was suspended.
     private static let longestPause = Duration.seconds(3)
-    /// The time over which the mean of a flow in bursts is taken.
+    /// The time over which a flow in bursts is averaged.
     private static let burstTime = Duration.seconds(2)
-    /// The time after which a rate that still changes is taken as it is.
+    /// The time after which a rate that still changes counts as settled.
     private static let longestTime = Duration.seconds(10)
     static let tolerance = 0.1
-    /// A window with less than this fraction of an earlier one shows that the flow arrives in bursts.
+    /// The fraction of an earlier window's rate below which a window shows that the flow arrives in bursts.
     private static let burstFraction = 0.5
 
-    /// The windows since the last disturbance; the latest is the last one.
+    /// The windows since the last disturbance, in chronological order.
     private var windows: [Window] = []
     private var start: Duration?
     private var current = Window()
-    /// The time for which the flow still counts as arriving in bursts.
+    /// The time for which the flow will still count as arriving in bursts.
     private var burstTimeLeft = Duration.zero
 
-    /// Returns the shortest window that measures a flow instead of its beginnings.
+    /// Returns the minimum length of a window that measures a steady flow instead of its start.
     ///
     /// - Parameter setup: The time that a connection takes to deliver its first byte, which is at least a round trip.
     static func shortestLength(setup: Duration) -> Duration { min(max(shortestLength, setup * 2), longestLength) }
 
-    /// Counts the bytes of the transfer since the last call, and those of the others.
+    /// Counts the bytes of the transfer and of the others since the last call.
     ///
-    /// - Parameter shortest: How long a window lasts at least.
+    /// - Parameter shortest: The minimum length of a window.
     /// - Returns: The rate and the length of the window that ends now; nil while it continues.
     mutating func add(
         _ count: Int64, others: Int64, shortest: Duration, at now: Duration
     ) -> (rate: Rate, length: Duration)? {
         guard let start else {
-            // The bytes before the first call belong to no window.
+            // Bytes before the first call belong to no window.
             start = now
             return nil
         }
@@ -84,7 +84,7 @@ struct RateWindows: Sendable, Hashable {
         return (rate, window.length)
     }
 
-    /// Drops all windows, because they don't measure what the next ones do; the bytes of the next call belong to none.
+    /// Drops all windows, because later ones will not be comparable; the bytes of the next call belong to no window.
     mutating func void() {
         (windows, start, current) = ([], nil, Window())
     }
@@ -94,18 +94,18 @@ struct RateWindows: Sendable, Hashable {
         (windows, start, current) = ([], now, Window())
     }
 
-    /// How long the windows last together.
+    /// The total length of the windows.
     var time: Duration { windows.reduce(.zero) { $0 + $1.length } }
 
     /// Whether the flow arrives in bursts, so that a single window says little.
     var isBursty: Bool { burstTimeLeft > .zero }
 
-    /// The rate, if that of the transfer has settled; nil otherwise.
+    /// The rate, if the transfer's rate has settled; nil otherwise.
     ///
-    /// It has if two windows in a row, or two means over two windows or half a second, are equal up to a tenth, or less for
-    /// windows of less than a quarter of a second.
-    /// A server that sends large parts may fill windows alternately with few and many. A flow in bursts has settled
-    /// when two means over one or two seconds are equal, and any flow after ten seconds.
+    /// The rate has settled if two consecutive windows, or two means over two windows or half a second, differ by at
+    /// most a tenth; windows shorter than a quarter of a second may differ proportionally less. Means are compared
+    /// because a server that sends large parts may fill windows alternately with few and many bytes. A flow in bursts
+    /// has settled when two means over one or two seconds agree. Any flow has settled after ten seconds.
     var settled: Rate? {
         let times = isBursty ? [Self.burstTime / 2, Self.burstTime] : [Self.longestLength * 2]
         var halves = times.filter { $0 * 2 <= time }.map { (recent($0), recent($0 * 2)) }
@@ -117,10 +117,10 @@ struct RateWindows: Sendable, Hashable {
         return time >= Self.longestTime ? latest : nil
     }
 
-    /// The mean of up to two seconds, where a decision can't wait; nil without any window.
+    /// The mean over up to two seconds, for decisions that can't wait; nil without any window.
     var latest: Rate? { windows.isEmpty ? nil : Self.mean(recent(Self.burstTime)) }
 
-    /// Returns the last windows that last for a time together, or all if they don't.
+    /// Returns the last windows that together last for `time`, or all windows if they are shorter.
     private func recent(_ time: Duration) -> ArraySlice<Window> {
         var sum = Duration.zero
         let count = windows.reversed().prefix { window in
@@ -134,17 +134,17 @@ struct RateWindows: Sendable, Hashable {
         windows.reduce(into: Window(), +=).rate
     }
 
-    /// Returns the mean of the last windows and those before them, if both have about the same mean.
+    /// Returns the mean of the last windows and the windows before them, if both have about the same mean.
     ///
     /// - Parameters:
     ///   - last: The last windows.
-    ///   - both: Twice as many, or those of twice the time.
+    ///   - both: The last windows and as many before them, or the windows of twice the time.
     private func agreement(_ last: ArraySlice<Window>, _ both: ArraySlice<Window>) -> Rate? {
         let first = both.prefix(both.count - last.count)
-        // One window may be longer than twice the time.
+        // A single window may last longer than twice the time.
         guard !first.isEmpty else { return nil }
         let (lastRate, firstRate, mean) = (Self.mean(last), Self.mean(first), Self.mean(both))
-        // In a shorter time, a rate that grows differs less.
+        // A growing rate changes less within a shorter time.
         let length = last.reduce(.zero) { $0 + $1.length }
         let tolerance = Self.tolerance * min(1, length / Self.longestLength)
         return mean.own > 0 && abs(lastRate.own - firstRate.own) <= tolerance * mean.own ? mean : nil

@@ -1,7 +1,7 @@
-/// The lowest of the bounds of the last seconds.
+/// The lowest bound of the last seconds.
 ///
-/// A larger bound applies after it has lasted for some time, so that short files don't close the connections of a long
-/// one repeatedly.
+/// A larger bound applies only after it has lasted for some time, so that short files don't repeatedly close the
+/// connections of a long file.
 struct RecentBound: Sendable, Hashable {
     private static let memory = Duration.seconds(5)
 

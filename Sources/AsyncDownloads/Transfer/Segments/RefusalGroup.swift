@@ -2,7 +2,7 @@
 ///
 /// The order of the responses to requests that were sent together says nothing about the limit of the host.
 struct RefusalGroup: Sendable, Hashable {
-    /// The most exchanges that had a segment since the first refusal; nil without a refusal.
+    /// The largest number of exchanges that had a segment since the first refusal; nil without a refusal.
     private(set) var segmentCount: Int?
     /// The longest time that the host asks to wait.
     private(set) var retryAfter: Duration?
@@ -15,7 +15,7 @@ struct RefusalGroup: Sendable, Hashable {
         if let retryAfter { self.retryAfter = max(self.retryAfter ?? .zero, retryAfter) }
     }
 
-    /// Records that an exchange was accepted, with which `segmentCount` exchanges have a segment.
+    /// Records that an exchange was accepted; `segmentCount` exchanges now have a segment.
     mutating func accepted(segmentCount: Int) {
         guard let count = self.segmentCount else { return }
         self.segmentCount = max(count, segmentCount)

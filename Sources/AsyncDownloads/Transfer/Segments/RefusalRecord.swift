@@ -1,8 +1,8 @@
-/// A record of the refusals of a transfer's further connections.
+/// A record of the refusals of a transfer's additional connections.
 ///
-/// A refusal at the largest number so far is a limit of the host, which is exceeded by one connection every ten
-/// minutes. A refusal below it is an accident or a limit that others share, after which some time passes; two in a row
-/// end all further requests.
+/// A refusal at the largest number of connections so far shows the limit of the host, which is then raised by one
+/// connection every ten minutes. A refusal below that number may be a coincidence, or a limit that other files share;
+/// no connection is requested for some time. Two such refusals in a row end all additional requests.
 struct RefusalRecord: Sendable, Hashable {
     private static let firstDelay = Duration.seconds(30)
     private static let mostInARow = 2
@@ -25,18 +25,18 @@ struct RefusalRecord: Sendable, Hashable {
         largestCount = max(largestCount, segmentCount)
     }
 
-    /// Raises the ceiling after some time, because the limit may have been that of a moment.
+    /// Raises the ceiling after some time, because the limit may have been temporary.
     mutating func recover(at now: Duration) {
         guard let ceiling, now - ceilingTime >= Self.recoveryTime else { return }
         (self.ceiling, ceilingTime) = (ceiling + 1, now)
     }
 
-    /// Forgets the limit, because it may have been that of several files, of which one has ended.
+    /// Forgets the limit, because it may have applied to several files, and one of them has ended.
     mutating func otherFileEnded() {
         (ceiling, countInARow) = (nil, 0)
     }
 
-    /// Records that a connection was accepted, with which `segmentCount` connections have a segment.
+    /// Records that a connection was accepted; `segmentCount` connections now have a segment.
     mutating func accepted(segmentCount: Int) {
         countInARow = 0
         record(segmentCount: segmentCount)
@@ -44,7 +44,8 @@ struct RefusalRecord: Sendable, Hashable {
 
     /// Records refusals, and returns the limit of the host if they show it.
     ///
-    /// - Parameter segmentCount: How many connections had a segment when every request of the group was answered.
+    /// - Parameter segmentCount: The number of connections that had a segment when every request of the group was
+    ///   answered.
     mutating func refused(segmentCount: Int, at now: Duration) -> Int? {
         if segmentCount >= largestCount {
             (ceiling, ceilingTime) = (max(1, segmentCount), now)

@@ -1,24 +1,24 @@
-/// The counts at the last sample, with which those of the next sample are compared.
+/// The counts at the last sample, from which the differences to the next sample are calculated.
 struct SampleHistory: Sendable {
     /// The number of bytes that all transfers had received.
     private var receivedCount: Int64 = 0
-    /// The number of this transfer's bytes that no exchange had received.
+    /// The number of this transfer's bytes that had not been received.
     private var remainingCount: Int64 = 0
-    /// The most connections that the downloader permitted.
+    /// The maximum number of connections that the downloader permitted.
     private(set) var bound = Int.max
     /// Whether another file from the same origin had several connections.
     private(set) var isShared = false
 
-    /// Forgets what applied to the present origin.
+    /// Forgets the values that apply to the present origin.
     ///
-    /// The counts still belong to this transfer and this downloader.
+    /// The counts remain valid, because they belong to the transfer and the downloader.
     mutating func hostChanged() {
         (bound, isShared) = (.max, false)
     }
 
     /// Returns the measurements since the last call.
     ///
-    /// - Parameter mayRequest: Whether further requests can be sent to the present address.
+    /// - Parameter mayRequest: Whether more requests can be sent to the present address.
     mutating func sample(
         _ exchanges: ExchangeTable, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool
     ) -> ConnectionController.Sample {

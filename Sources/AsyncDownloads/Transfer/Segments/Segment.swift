@@ -3,7 +3,7 @@
 /// A segment may contain received bytes, which are not written again. Its positions are ordered: `start`, `claimed`,
 /// `limit`, `responseEnd`, and the length of the object. The bytes before `claimed` are received or being written.
 struct Segment: Sendable, Hashable {
-    /// The exchange whose body brings the bytes.
+    /// The exchange whose body delivers the bytes.
     let exchange: ExchangeID
     /// The position of the first byte.
     let start: Int64
@@ -11,9 +11,9 @@ struct Segment: Sendable, Hashable {
     let responseEnd: Int64?
     /// One past the last byte that the exchange may write; nil while the length of the object is unknown.
     private(set) var limit: Int64?
-    /// The offset of the next byte that arrives.
+    /// The position of the next byte that arrives.
     private(set) var claimed: Int64
-    /// Whether bytes beyond the limit have arrived, which are lost.
+    /// Whether bytes beyond the limit have arrived; they were discarded.
     private(set) var hasPassedLimit = false
     private var rate: DecayingRate
 
@@ -30,7 +30,7 @@ struct Segment: Sendable, Hashable {
     /// The range in which bytes of the exchange may still arrive.
     var openRange: Range<Int64> { claimed..<(limit ?? .max) }
 
-    /// Returns the rate in bytes per second; nil while the exchange is too young.
+    /// Returns the rate in bytes per second; nil while the exchange is too new.
     func rate(at now: Duration) -> Double? { rate.value(at: now) }
 
     /// Returns whether every byte of the segment has arrived.
@@ -42,14 +42,14 @@ struct Segment: Sendable, Hashable {
 // MARK: - Changes
 
 extension Segment {
-    /// Ends the segment at a position, because another exchange fetches what follows.
+    /// Ends the segment at a position, because another exchange fetches the bytes from there.
     mutating func shorten(to end: Int64) {
         precondition(
             end >= claimed && end <= openRange.upperBound, "a segment shortened to a position outside its open range")
         limit = end
     }
 
-    /// Extends the segment to a position that the response contains, because the exchange there has ended.
+    /// Extends the segment to a position that the response contains, because the following exchange has ended.
     mutating func extend(to end: Int64) {
         precondition(
             end >= openRange.upperBound && end <= responseEnd ?? .max, "a segment extended beyond its response")

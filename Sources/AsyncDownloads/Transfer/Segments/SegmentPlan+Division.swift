@@ -1,15 +1,15 @@
 extension SegmentPlan {
-    /// Returns the division by the present segments, to which requests are added; nil while the length is unknown.
+    /// Returns the division into the present segments, to which requests are added; nil while the length is unknown.
     func division(known: IntervalSet, at now: Duration) -> Division? {
         length.map { Division(segments, length: $0, known: known, at: now) }
     }
 
-    /// The file as it will be divided when all requests are accepted.
+    /// The division of the file as it will be if all requests are accepted.
     struct Division {
         /// The open range of an exchange, or the range of a request.
         private struct Part {
             var range: Range<Int64>
-            /// One past the last byte that a request for an end of this part asks for.
+            /// One past the last byte of a request for the end of this part.
             let requestEnd: Int64
             /// The rate in bytes per second; nil while unknown.
             let rate: Double?
@@ -48,7 +48,7 @@ extension SegmentPlan {
             return covered.gaps(in: 0..<length)
         }
 
-        /// The number of received ranges that there may be when every part has received bytes.
+        /// The number of received ranges once every part has received bytes.
         var rangeCount: Int {
             let starts = parts.filter { part in
                 part.range.lowerBound > 0 && received.range(containing: part.range.lowerBound - 1) == nil
@@ -56,7 +56,7 @@ extension SegmentPlan {
             return received.ranges.count + starts.count
         }
 
-        /// Returns the first missing bytes that a part would reach only by receiving too many bytes a second time.
+        /// Returns the first missing bytes that a part would reach only by receiving too many bytes again.
         func behindReceived(_ readThrough: (Double?) -> Int64) -> Range<Int64>? {
             for part in parts {
                 let long = received.ranges.first { known in
@@ -73,7 +73,7 @@ extension SegmentPlan {
 // MARK: - Cuts
 
 extension SegmentPlan.Division {
-    /// Returns up to `count` ranges that divide the parts which would take longest.
+    /// Returns up to `count` ranges that divide the parts that would take longest.
     func cuts(_ count: Int, _ terms: ExchangeTable.RequestTerms, setup: Duration) -> [Range<Int64>] {
         let known = parts.compactMap(\.rate)
         // A new connection is expected to be as fast as the others.
@@ -83,7 +83,7 @@ extension SegmentPlan.Division {
                 gaps: received.gaps(in: part.range), requestEnd: part.requestEnd, rate: part.rate ?? usual ?? 1,
                 usual: usual ?? 1)
         }
-        // Without a rate, nothing is known about times.
+        // Times can't be estimated without a rate.
         if terms.minimumTime != nil, usual == nil || usual == 0 { return [] }
         var divided = shares
         for _ in 0..<max(0, count) {
@@ -101,7 +101,7 @@ extension SegmentPlan.Division {
     private struct Share {
         let gaps: [Range<Int64>]
         let requestEnd: Int64
-        /// The rate of the exchange that has the part, and of each further one.
+        /// The rate of the exchange that has the part, and the rate of each additional one.
         let rate, usual: Double
         let missing: Int64
         var exchangeCount = 1
@@ -121,13 +121,13 @@ extension SegmentPlan.Division {
             return terms.minimumTime.map { time >= $0 / .seconds(1) } ?? true
         }
 
-        /// Returns where the further exchanges begin, in ascending order.
+        /// Returns the positions at which the additional exchanges begin, in ascending order.
         ///
-        /// - Parameter delay: How many seconds later than the first one they begin to receive.
+        /// - Parameter delay: The time in seconds after which the additional exchanges begin to receive.
         func cuts(delay: Double, _ terms: ExchangeTable.RequestTerms) -> [Int64] {
             guard exchangeCount > 1 else { return [] }
             let others = Int64(exchangeCount - 1)
-            // All end at the same time: first / rate = delay + rest / (rate of the others).
+            // All exchanges end at the same time: first / rate = delay + rest / (rate of the others).
             let ownShare = rate / max(totalRate, 1)
             let ideal = ownShare * (Double(missing) + delay * Double(others) * usual)
             let most = missing - others * terms.minimumLength
@@ -136,13 +136,13 @@ extension SegmentPlan.Division {
             let unit: Int64 = missing / Int64(exchangeCount) >= 64 << 20 ? 1 << 20 : 64 << 10
             return (0..<others).map { index in
                 let count = first + index * following
-                // Parts that are shorter than the unit would have the same start.
+                // Parts shorter than the unit would be aligned to the same start.
                 guard unit <= terms.minimumLength else { return position(after: count) }
                 return aligned(count, unit, limit: missing - (others - index) * terms.minimumLength)
             }
         }
 
-        /// Returns the multiple of `unit` before which about `count` bytes are missing, at most `limit`.
+        /// Returns the multiple of `unit` before which about `count` bytes are missing, and at most `limit`.
         private func aligned(_ count: Int64, _ unit: Int64, limit: Int64) -> Int64 {
             let exact = position(after: count)
             let aligned = (exact + unit - 1) / unit * unit

@@ -1,20 +1,20 @@
-/// The division of a file's missing bytes among the exchanges that receive.
+/// The division of a file's missing bytes among the receiving exchanges.
 ///
-/// The received bytes and those that are being written are not part of the plan but passed in; together they are the
-/// *known* bytes.
+/// The received bytes and the bytes that are being written are not part of the plan; they are passed in. Together they
+/// are the *known* bytes.
 ///
-/// - Segments don't overlap. A byte is written inside the segment of its exchange only, and only while it is missing
+/// - Segments don't overlap. A byte is written only inside the segment of its exchange, and only while it is missing
 ///   (rule 53).
-/// - A segment is shortened when the head of its successor is accepted, and not before. A refused request therefore
-///   leaves its bytes with the exchange that has them.
-/// - When an exchange ends early, the exchange before it continues with its bytes if it receives up to there and its
-///   response contains them. Otherwise the bytes have no exchange until the next request.
+/// - A segment is shortened only when the head of its successor is accepted. A refused request therefore changes
+///   nothing: the exchange that has the bytes keeps them.
+/// - When an exchange ends early, the exchange before it continues with its bytes if it receives up to that position
+///   and its response contains them. Otherwise, the bytes have no exchange until the next request.
 struct SegmentPlan: Sendable, Hashable {
-    /// The changes that follow from an accepted head.
+    /// The result of an accepted head.
     enum Acceptance: Sendable, Hashable {
-        /// The exchange has a segment; the named exchange, if any, was shortened.
+        /// The exchange has a segment; the associated exchange, if any, was shortened.
         case segment(shortened: ExchangeID?)
-        /// Another exchange has passed the start of the response, which is of no use.
+        /// Another exchange has passed the start of the response, so the response is useless.
         case late
     }
 
@@ -28,7 +28,7 @@ struct SegmentPlan: Sendable, Hashable {
 
     /// Assigns the bytes from `start` on to an exchange whose head was accepted.
     ///
-    /// The bytes are taken from the segment that contains `start`; at most that segment changes.
+    /// The bytes are taken from the segment that contains `start`; no other segment changes.
     ///
     /// - Parameters:
     ///   - responseEnd: One past the last byte that the response contains; nil if the length is unknown.
@@ -55,9 +55,9 @@ struct SegmentPlan: Sendable, Hashable {
         return .segment(shortened: shortened)
     }
 
-    /// Returns which parts of the bytes at `range` are to be written, in ascending order.
+    /// Returns the parts of the bytes at `range` that are to be written, in ascending order.
     ///
-    /// Bytes beyond the limit of the segment, known bytes, and bytes of an exchange without a segment are left out.
+    /// Bytes beyond the limit of the segment, known bytes, and bytes of an exchange without a segment are omitted.
     ///
     /// - Parameter setup: The time that a new connection takes.
     mutating func claim(
@@ -75,9 +75,9 @@ struct SegmentPlan: Sendable, Hashable {
         return parts
     }
 
-    /// Ends a segment before a received range that is longer than what is worth receiving again.
+    /// Ends a segment before a received range that is too long to be received again.
     ///
-    /// Another request fetches what is behind it, at the latest when this exchange has ended.
+    /// Another request fetches the bytes behind the range, at the latest when this exchange has ended.
     private mutating func skipReceived(_ index: Int, _ received: IntervalSet, setup: Duration, at now: Duration) {
         let segment = segments[index]
         guard let known = received.range(containing: segment.claimed), known.upperBound < segment.openRange.upperBound,
@@ -86,18 +86,18 @@ struct SegmentPlan: Sendable, Hashable {
         segments[index].shorten(to: segment.claimed)
     }
 
-    /// The most bytes that an exchange receives a second time in order to reach missing bytes behind them.
+    /// Returns the maximum number of bytes that an exchange receives again in order to reach missing bytes behind them.
     ///
-    /// At a high rate it is what arrives while another connection would be set up.
+    /// At a high rate, this is the number of bytes that arrive while another connection would be set up.
     static func readThrough(_ rate: Double?, setup: Duration) -> Int64 {
         max(1 << 20, Int64((rate ?? 0) * (setup / .seconds(1))))
     }
 
-    /// Takes the segment of an exchange away, because the exchange has ended or is being canceled.
+    /// Removes the segment of an exchange, because the exchange has ended or is being canceled.
     ///
-    /// The segment before it is extended up to the segment behind it, as far as its response contains that. What is
-    /// missing there is the rest of the ended segment, and what was taken from the earlier one although the response
-    /// was shorter than requested (rule 19).
+    /// The preceding segment is extended up to the following segment, if its response contains those bytes. The missing
+    /// bytes there are the rest of the ended segment, and bytes that the preceding segment had lost to it although its
+    /// response was shorter than requested (rule 19).
     mutating func remove(_ exchange: ExchangeID) {
         guard let index = segments.firstIndex(where: { $0.exchange == exchange }) else { return }
         let segment = segments.remove(at: index)
@@ -108,7 +108,7 @@ struct SegmentPlan: Sendable, Hashable {
         if end > segments[index - 1].openRange.upperBound { segments[index - 1].extend(to: end) }
     }
 
-    /// Takes all segments away.
+    /// Removes all segments.
     mutating func removeAll() {
         segments = []
     }
