@@ -1,6 +1,6 @@
 /// A limit on the number of bytes that one or all transfers of a downloader receive per second.
 ///
-/// Bytes are counted as they arrive, on every exchange. After each part, an exchange waits at a gate until its next
+/// Bytes are counted as they arrive, for every exchange. After each part, an exchange waits at a gate until its next
 /// part is due (``BandwidthPace``).
 final class BandwidthLimiter: Sendable {
     private struct Waiter {
@@ -57,15 +57,15 @@ final class BandwidthLimiter: Sendable {
     /// The number of bytes that have arrived.
     var receivedCount: Int64 { state.withLock { $0.receivedCount } }
 
-    /// Whether the limit holds bytes back at present.
+    /// Whether the limit is currently holding bytes back.
     var isLimiting: Bool {
         let now = time.now
         return state.withLock { !$0.waiters.isEmpty || $0.pace.isLimiting(at: now) }
     }
 
-    /// Counts bytes that have arrived, and returns a gate that opens when more may arrive.
+    /// Counts bytes that have arrived, and returns a gate that opens when more bytes may arrive.
     ///
-    /// The result is nil if more may arrive at once.
+    /// The result is nil if more bytes may arrive immediately.
     func received(_ count: Int) -> Gate? {
         let now = time.now
         let waiter = state.withLock { state -> (number: Int, gate: Gate)? in
@@ -81,12 +81,12 @@ final class BandwidthLimiter: Sendable {
         return waiter.gate
     }
 
-    /// Opens the gate of a waiter when its time has come.
+    /// Schedules the opening of a waiter's gate.
     private func schedule(_ number: Int) {
         guard let due = state.withLock({ $0.waiters[number]?.due }) else { return }
         let timer = time.schedule(after: max(due - time.now, .zero)) { [weak self] in self?.open(number) }
         let surplus = state.withLock { state -> (any ScheduledAction)? in
-            // The race with the timer itself, or with another change of the limit.
+            // This timer has already fired, or another change of the limit has replaced the due time.
             guard state.waiters[number]?.due == due else { return timer }
             defer { state.waiters[number]?.timer = timer }
             return state.waiters[number]?.timer
@@ -104,14 +104,15 @@ final class BandwidthLimiter: Sendable {
     }
 }
 
-/// The times at which bytes may be received so that a limit of bytes per second is kept.
+/// The times at which bytes may be received to keep a limit in bytes per second.
 ///
-/// Bytes are due in the order in which they are reserved, whichever transfer they belong to. Transfers that receive
-/// parts of the same length therefore have equal shares.
+/// Bytes are due in the order in which they are reserved, regardless of their transfer. Transfers that receive parts of
+/// the same length therefore have equal shares.
 struct BandwidthPace: Sendable {
-    /// The longest delay that later bytes may compensate for.
+    /// The maximum delay for which later bytes may compensate.
     ///
-    /// Without it, each late timer would lower the rate. With more, a pause of the server would be followed by a burst.
+    /// Without this credit, each late timer would lower the rate. With more, a burst would follow a pause of the
+    /// server.
     static let credit = Duration.milliseconds(100)
 
     /// The number of bytes per second, at least 1; nil if there is no limit.
@@ -123,9 +124,9 @@ struct BandwidthPace: Sendable {
         self.limit = limit.map { max($0, 1) }
     }
 
-    /// Returns the time at which the next bytes may be received after `count` bytes that have arrived now.
+    /// Returns the time at which more bytes may be received after `count` bytes that have arrived now.
     ///
-    /// The result is nil if they may be received at once.
+    /// The result is nil if more bytes may be received immediately.
     mutating func reserve(_ count: Int, at now: Duration) -> Duration? {
         guard let limit else { return nil }
         end = max(end, now - Self.credit) + .seconds(count) / limit
@@ -135,7 +136,7 @@ struct BandwidthPace: Sendable {
     /// Returns whether bytes that arrive now have to wait.
     func isLimiting(at now: Duration) -> Bool { limit != nil && end > now }
 
-    /// Changes the limit, and returns how the times that were returned before change.
+    /// Changes the limit, and returns a function that adjusts times that were returned earlier.
     mutating func setLimit(_ new: Int64?, at now: Duration) -> (_ due: Duration) -> Duration {
         let old = limit
         limit = new.map { max($0, 1) }

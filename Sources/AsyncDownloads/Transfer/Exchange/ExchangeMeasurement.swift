@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The measurements of one exchange, which an observer receives at its end.
+/// The measurements of one exchange, which are passed to an observer when the exchange ends.
 struct ExchangeMeasurement: Sendable {
     private var record: ExchangeRecord
     private let observer: @Sendable (ExchangeRecord) -> Void
@@ -29,7 +29,7 @@ struct ExchangeMeasurement: Sendable {
         record.byteCount += Int64(byteCount)
     }
 
-    /// Records the end, and returns a closure that passes the record to the observer, when no lock is held.
+    /// Records the end, and returns a closure that passes the record to the observer; to be called without a lock.
     mutating func ended(_ end: ExchangeEnd) -> @Sendable () -> Void {
         record.duration = time.now - start
         switch end {

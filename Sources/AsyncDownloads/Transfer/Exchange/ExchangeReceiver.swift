@@ -3,9 +3,9 @@ internal import struct Foundation.URL
 
 /// The handler of one exchange, which forwards its callbacks to the transfer with the exchange's identifier.
 ///
-/// A transfer never receives an end while another callback of the exchange is in progress, even if the engine reports
-/// it then: the end is held until the callback has returned. So the partial file is not closed while a callback still
-/// uses it.
+/// A transfer never receives an end while another callback of the exchange is in progress. If the engine reports the
+/// end during a callback, the end is held until the callback has returned, so that the partial file is not closed while
+/// the callback uses it.
 final class ExchangeReceiver: ExchangeHandler {
     private struct State {
         var exchange: (any Exchange)?
@@ -15,7 +15,7 @@ final class ExchangeReceiver: ExchangeHandler {
         var isPaced = false
         /// The number of callbacks and held ends in progress.
         ///
-        /// An engine that keeps the port's contract has at most one callback in progress.
+        /// An engine that fulfills the port's contract has at most one callback in progress.
         var callbackCount = 0
         /// The first end that was reported.
         var end: ExchangeEnd?
@@ -45,7 +45,7 @@ final class ExchangeReceiver: ExchangeHandler {
         state = Mutex(State(request: request, measurement: measurement))
     }
 
-    /// Returns the request, once, to report its answer to the scheduler.
+    /// Returns the request to report its answer to the scheduler; nil after the first call.
     func takeRequest() -> PermitQueue.Begun? {
         state.withLock { $0.request.take() }
     }
@@ -70,11 +70,11 @@ final class ExchangeReceiver: ExchangeHandler {
             return state.exchange
         }
         exchange?.cancel()
-        // The bytes behind the gate are not wanted any more, and the end would wait for them.
+        // The bytes behind the gate are not needed anymore, and the end would wait for them.
         if state.withLock({ $0.isPaced }) { openGate() }
     }
 
-    /// Creates the gate that holds back the body from now on.
+    /// Creates a gate that holds back the body from now on.
     func shutGate() -> Gate {
         let gate = Gate()
         state.withLock { $0.gate = gate }
@@ -83,7 +83,7 @@ final class ExchangeReceiver: ExchangeHandler {
 
     /// Opens the gate, so that the body is delivered.
     ///
-    /// - Parameter isPaced: Whether a gate that is shut because of a bandwidth limit is opened as well.
+    /// - Parameter isPaced: Whether to open even a gate that is shut because of a bandwidth limit.
     func openGate(isPaced: Bool = true) {
         let gate = state.withLock { state -> Gate? in
             guard isPaced || !state.isPaced else { return nil }
@@ -116,10 +116,10 @@ final class ExchangeReceiver: ExchangeHandler {
         if isShut { openGate() }
     }
 
-    /// The largest number of bytes that are kept of the body of a response that refuses the request.
+    /// The maximum number of bytes that are kept of the body of a response that refuses the request.
     private static let longestRefusalBody = 16 << 10
 
-    /// Keeps bytes of the body of a response that refuses the request, and cancels the exchange when there are enough.
+    /// Keeps bytes of the body of a response that refuses the request, and cancels the exchange when enough are kept.
     func keepRefusalBody(_ bytes: UnsafeRawBufferPointer) {
         let isFull = state.withLock { state in
             state.refusalBody.append(contentsOf: bytes.prefix(Self.longestRefusalBody - state.refusalBody.count))
@@ -161,16 +161,16 @@ final class ExchangeReceiver: ExchangeHandler {
 
     func exchangeEnded(_ end: ExchangeEnd) {
         state.withLock { state in
-            // The port promises a single end; an engine that breaks the promise must not affect the next exchange.
+            // The port promises a single end; an engine that breaks this promise must not affect the next exchange.
             if state.end == nil { state.end = end }
             state.exchange = nil
         }
         passEndOn()
     }
 
-    /// Holds the end until the returned value is released, for work that a callback continues on another thread.
+    /// Holds the end until the returned value is released, while another thread continues the work of a callback.
     ///
-    /// This method is called inside the callback, when the end cannot have been passed on yet, whether or not it was
+    /// This method must be called inside the callback, while the end cannot have been passed on, even if it was
     /// reported.
     func holdEnd() -> HeldEnd {
         state.withLock { $0.callbackCount += 1 }
@@ -187,12 +187,12 @@ final class ExchangeReceiver: ExchangeHandler {
 
     /// The status of the callbacks, for the state machine's periodic check.
     var callbackStatus: TransferStateMachine.CallbackStatus {
-        // An exchange that has to wait for its share of the bandwidth isn't idle.
+        // An exchange that waits for its share of the bandwidth isn't idle.
         let (exchange, isInCallback) = state.withLock { ($0.exchange, $0.callbackCount > 0 || $0.isPaced) }
         return .init(callbackTime: exchange?.callbackTime, isInCallback: isInCallback)
     }
 
-    /// Counts a callback as in progress, or returns false after the end, when callbacks are ignored.
+    /// Counts a callback as in progress, and returns true; returns false after the end, when callbacks are ignored.
     private func enterCallback(_ measure: (inout ExchangeMeasurement?) -> Void = { _ in }) -> Bool {
         state.withLock { state in
             guard state.end == nil else { return false }
@@ -216,8 +216,8 @@ final class ExchangeReceiver: ExchangeHandler {
         }
         guard let end else { return }
         report?()
-        // Nothing is left to be held back, and an engine that waits at the gate keeps its part of the exchange until it
-        // opens.
+        // The bytes behind the gate are no longer needed, and an engine that waits at the gate would keep its
+        // resources.
         openGate()
         transfer.exchangeEnded(end, exchange: id)
     }

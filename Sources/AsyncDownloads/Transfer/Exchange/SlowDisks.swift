@@ -3,11 +3,11 @@ struct DiskCallID: SerialIdentifier {
     let rawValue: Int
 }
 
-/// The volumes that take long to write to, so that no engine's thread should wait for them.
+/// The volumes with slow writes, which should not block an engine's threads.
 ///
-/// Bytes are written on the thread that delivers them, which is fastest, but blocks the other exchanges of that thread.
-/// While a write takes long, and for some time after it, the bytes for that volume are copied and written on the queues
-/// of their transfers.
+/// Bytes are normally written on the thread that delivers them. This is fastest, but blocks the other exchanges of that
+/// thread. While a write is slow, and for some time after it, bytes for the same volume are copied and written on the
+/// queues of their transfers.
 final class SlowDisks: Sendable {
     private struct Volume {
         let number: UInt64
@@ -17,9 +17,9 @@ final class SlowDisks: Sendable {
     }
 
     private struct State {
-        /// The volumes to which anything was written.
+        /// The volumes that have been written to.
         ///
-        /// There are few, and changing an array in place allocates nothing.
+        /// An array, because there are few volumes, and changing it in place allocates nothing.
         var volumes: [Volume] = []
         var calls = SerialNumbers<DiskCallID>()
 
@@ -57,7 +57,7 @@ final class SlowDisks: Sendable {
         return state.withLock { state in
             guard let index = state.index(of: volume) else { return false }
             if let end = state.volumes[index].slowUntil, now < end { return true }
-            // The first one in progress has run for the longest time.
+            // The first call in progress has run for the longest time.
             return state.volumes[index].running.first.map { now - $0 >= Self.longestWrite } ?? false
         }
     }

@@ -1,4 +1,4 @@
-/// The exchanges of a transfer that have not ended, as the transport and the downloader know them.
+/// The receivers of a transfer's exchanges that have not ended.
 struct TransferConnections: Sendable {
     private var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
 
@@ -7,7 +7,7 @@ struct TransferConnections: Sendable {
         receivers.elements.map { (id: $0.id, receiver: $0.element) }
     }
 
-    /// Whether there are several exchanges.
+    /// Whether there is more than one exchange.
     var areSeveral: Bool { receivers.count > 1 }
 
     /// Returns the receiver of an exchange; nil after its end.
@@ -21,7 +21,7 @@ struct TransferConnections: Sendable {
     /// Removes an exchange that has ended, and returns its receiver.
     mutating func end(_ id: ExchangeID) -> ExchangeReceiver? { receivers.remove(id) }
 
-    /// Removes the exchanges whose ends were not reported.
+    /// Removes all exchanges whose ends were not reported.
     mutating func removeAll() {
         receivers = SerialTable()
     }

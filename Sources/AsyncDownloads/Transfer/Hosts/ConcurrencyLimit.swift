@@ -1,8 +1,9 @@
 /// The number of transfers from one host that may run at the same time.
 ///
-/// Unless the number is fixed, it starts at 6 and doubles whenever that many transfers have ended well while others
-/// waited. A refusal (429 or 503) halves the ceiling of the number, which starts at 64. The number then starts low
-/// again, and the ceiling rises by a quarter at intervals that double with each further refusal.
+/// Unless the number is fixed, it starts at 6 and doubles each time that many transfers complete successfully while
+/// others are waiting. A refusal (429 or 503) halves the number; the result becomes the ceiling, which is 64 at first.
+/// The number then starts again at 6 or below, and the ceiling rises by a quarter at intervals. The interval doubles
+/// with each refusal.
 struct ConcurrencyLimit: Sendable, Hashable {
     static let initialCount = 6
     static let maximumCount = 64
@@ -13,7 +14,7 @@ struct ConcurrencyLimit: Sendable, Hashable {
     /// The number of transfers that may run.
     private(set) var count: Int
     private var ceiling = Self.maximumCount
-    /// The number of transfers that have ended well since the count last changed.
+    /// The number of transfers that have completed successfully since the count last changed.
     private var successCount = 0
     /// The time at which the ceiling rises, if it was lowered.
     private var riseTime = Duration.zero
@@ -21,13 +22,13 @@ struct ConcurrencyLimit: Sendable, Hashable {
 
     /// Creates a limit.
     ///
-    /// - Parameter fixedCount: The number; nil for one that adapts. A number below 1 counts as 1.
+    /// - Parameter fixedCount: The fixed number; nil for a number that adapts. A number below 1 counts as 1.
     init(fixedCount: Int?) {
         isFixed = fixedCount != nil
         count = fixedCount.map { max(1, $0) } ?? Self.initialCount
     }
 
-    /// Whether nothing was learned about the host.
+    /// Whether nothing has been learned about the host.
     var isInitial: Bool { isFixed || count == Self.initialCount && ceiling == Self.maximumCount }
 
     /// Records that the host has accepted a request.
@@ -40,7 +41,7 @@ struct ConcurrencyLimit: Sendable, Hashable {
 
     /// Records that a transfer whose request was accepted no longer runs.
     ///
-    /// - Parameter isInDemand: Whether another transfer waits for the host.
+    /// - Parameter isInDemand: Whether another transfer is waiting for the host.
     mutating func succeeded(isInDemand: Bool) {
         guard !isFixed else { return }
         successCount += 1
@@ -49,11 +50,11 @@ struct ConcurrencyLimit: Sendable, Hashable {
         if isInDemand { count = max(count, min(ceiling, count * 2)) }
     }
 
-    /// Records a refusal, the first one since requests were last sent anew.
+    /// Records the first refusal since requests were last resumed.
     ///
     /// - Parameters:
-    ///   - runningCount: The number of running transfers. If fewer than half of those permitted ran, their number isn't
-    ///     the reason, and the ceiling stays.
+    ///   - runningCount: The number of running transfers. If at most half of the permitted transfers ran, their number
+    ///     isn't the cause, and the ceiling stays.
     ///   - end: The time from which requests are sent again.
     mutating func refused(runningCount: Int, until end: Duration) {
         guard !isFixed else { return }

@@ -1,32 +1,32 @@
-/// The limits on the requests to one host: how many transfers may run, and at which pace requests may be sent.
+/// The limits on the requests to one host: the number of running transfers, and the pace of requests.
 ///
-/// The first refusal of a period halves the number of transfers and shows the pace of the host; the others belong to
-/// requests that were sent before it was known. The cool-down that a refusal asks for is that of an ``OriginState``. Every
-/// request is reserved, then either begun and answered, or withdrawn.
+/// The first refusal of a period halves the number of transfers and shows the pace of the host. Later refusals are
+/// ignored if their requests were sent before the first one was known. An ``OriginState`` handles the cool-down that a
+/// refusal asks for. Every request is reserved, and then either begun and answered, or withdrawn.
 struct HostLimit: Sendable {
     /// The configured limits.
     struct Settings: Sendable, Hashable {
         /// The number of transfers that may run at the same time; nil for a number that adapts.
         var transferCount: Int?
         var pace: RequestPace?
-        /// For how long transfers wait for an origin that can't be reached, and has answered before.
+        /// The time for which transfers wait for an unreachable origin that has answered before.
         var patience = Duration.seconds(30)
     }
 
-    /// What the answer to a request says about the limits of the host.
+    /// The meaning of an answer for the limits of the host.
     enum Answer: Sendable, Hashable {
         /// The host has accepted the request.
         case accepted
-        /// The host asks for fewer requests, and possibly for a time without any.
+        /// The host asks for fewer requests, and possibly for a time without requests.
         case refused(retryAfter: Duration?)
-        /// Nothing, such as a lost connection.
+        /// The answer says nothing about the limits, as after a lost connection.
         case nothing
     }
 
     /// The requests since the last cool-down, or within the period of the learned pace.
     private struct Period: Sendable {
         let start: Duration
-        /// The number of the last request before the period.
+        /// The number of the last request before this period.
         let lastNumberBefore: Int
         var sentCount = 0
         var acceptedCount = 0
@@ -50,7 +50,8 @@ struct HostLimit: Sendable {
         }
     }
 
-    /// A pace isn't learned from a period that is longer than this many times `Retry-After` plus ``longestStart``.
+    /// The factor in the maximum length of a period from which a pace is learned: this factor times `Retry-After`, plus
+    /// ``longestStart``.
     private static let longestPeriod = 10
     private static let longestStart = Duration.seconds(60)
 
@@ -62,7 +63,7 @@ struct HostLimit: Sendable {
     private var log: RequestLog
     private var spacing = RequestSpacing()
     private var period: Period?
-    /// The period that a refusal has ended, of which more requests may be accepted late.
+    /// The period that a refusal has ended; responses that accept its requests may still arrive.
     private var refusedPeriod: Period?
     private(set) var lastNumber = 0
     /// The number of the last request that was sent before a refusal was known.
@@ -75,19 +76,20 @@ struct HostLimit: Sendable {
         log = RequestLog(capacity: max(RequestLog.leastCapacity, settings.pace?.count ?? 0))
     }
 
-    /// The value to be kept while the host has no requests; nil if nothing was found out about the host.
+    /// The value to keep while the host has no requests; nil if nothing was learned about the host.
     var trimmed: Self? {
         guard
             unansweredCount > 0 || learned != nil || refusalEnd > .zero || !concurrency.isInitial
                 || settings.pace != nil && !log.isEmpty
         else { return nil }
         var value = self
-        // Most of the memory.
+        // The log uses most of the memory.
         if learned == nil, settings.pace == nil { value.log.removeAll() }
         return value
     }
 
-    /// Returns the time before which no request may be sent, unless another one is answered; nil if one may be sent now.
+    /// Returns the time before which no request may be sent, unless another one is answered; nil if one may be sent
+    /// now.
     func nextTime(at now: Duration) -> Duration? {
         if let pace = settings.pace {
             let time = max(log.nextTime(pace) ?? .zero, spacing.nextTime(pace))
@@ -95,7 +97,7 @@ struct HostLimit: Sendable {
         }
         guard let learned else { return nil }
         if let time = log.nextTime(learned.pace), time > now { return mayProbe(learned, at: now) ? nil : time }
-        // The fewer requests are unanswered when the host refuses one, the fewer it refuses.
+        // The number of requests that the host can refuse is limited by the number that are unanswered.
         if let period, period.sentCount >= learned.pace.count / 2,
             unansweredCount >= learned.step + 1
         {
@@ -146,17 +148,17 @@ extension HostLimit {
         return lastNumber
     }
 
-    /// Withdraws a reserved request that isn't sent.
+    /// Withdraws a reserved request that will not be sent.
     mutating func withdraw() {
         unansweredCount -= 1
     }
 
-    /// Records that a transfer no longer runs whose last request was accepted.
+    /// Records that a transfer whose last request was accepted no longer runs.
     mutating func succeeded(isInDemand: Bool) {
         concurrency.succeeded(isInDemand: isInDemand)
     }
 
-    /// Records the answer to a request, or that there is none.
+    /// Records the answer to a request, or its end without an answer.
     ///
     /// - Parameters:
     ///   - number: The number of the request.
@@ -182,7 +184,7 @@ extension HostLimit {
         period.acceptedCount += 1
         if let probe = period.probe, number > probe.lastNumberBefore { period.probe?.accepted() }
         if let learned, !learned.isConfirmed, period.acceptedCount >= 2 * learned.pace.count {
-            // The host has no such limit, or has a much higher one.
+            // The host has no such limit, or its limit is much higher.
             self.learned = nil
             period.probe = nil
         }

@@ -1,21 +1,21 @@
-/// What is known of a host, apart from its present requests.
+/// The recorded state of a host, apart from its present requests.
 struct HostMemory: Sendable {
-    /// The limit of the host, if something was found out about it; up to date only while the host has no requests.
+    /// The limits of the host, if something was learned about them; up to date only while the host has no requests.
     var limit: CopyOnWrite<HostLimit>?
     /// The numbers of the origins that have sent responses.
     private var answered: [Int32] = []
-    /// What origins have shown about several connections of one file, by their numbers.
+    /// The observations about several connections of one file, by the numbers of their origins.
     private var connections: [Int32: OriginConnections] = [:]
     /// The states of origins without requests.
     private var states: [OriginPair: OriginState] = [:]
 
-    /// The maximum numbers of recorded origins of one host, which a redirecting site could otherwise choose.
+    /// The maximum numbers of recorded origins of one host; without them, a redirecting site could choose any number.
     private static let (mostAnswered, mostStates) = (16, 64)
 
-    /// Whether something was found out.
+    /// Whether nothing was learned.
     fileprivate var isEmpty: Bool { limit == nil && answered.isEmpty && states.isEmpty && connections.isEmpty }
 
-    /// What is kept however long the host has no requests, because a long file benefits from it.
+    /// The part that is kept for any time without requests, because large files benefit from it.
     fileprivate var lasting: Self {
         var memory = Self()
         memory.connections = connections
@@ -29,9 +29,9 @@ struct HostMemory: Sendable {
         answered.append(number)
     }
 
-    /// Removes and returns the state of an origin, of which no request has waited since it was kept.
+    /// Removes and returns the recorded state of an origin; no request has been waiting since it was recorded.
     mutating func takeState(of pair: OriginPair, at now: Duration) -> OriginState {
-        // Most hosts have none.
+        // Most hosts have no recorded states.
         guard !states.isEmpty, var state = states.removeValue(forKey: pair) else { return newState(of: pair) }
         state.renewOutage(at: now)
         return state
@@ -41,7 +41,7 @@ struct HostMemory: Sendable {
         OriginState(hasAnswered: pair.target.map(Self.number).map(answered.contains) ?? false)
     }
 
-    /// Keeps the state of an origin, unless it contains nothing of interest.
+    /// Records the state of an origin if it is worth keeping.
     mutating func keep(_ state: OriginState, of pair: OriginPair, at now: Duration) {
         guard state.isWorthKeeping(at: now) else { return }
         if states.count >= Self.mostStates { states = states.filter { $0.value.delaysRequests(at: now) } }
@@ -49,7 +49,7 @@ struct HostMemory: Sendable {
         states[pair] = state
     }
 
-    /// What an origin of the host has shown about several connections of one file.
+    /// The observations about several connections of one file from an origin of the host.
     subscript(origin: Origin) -> OriginConnections {
         get { connections[Self.number(origin)] ?? OriginConnections() }
         set {
@@ -68,7 +68,7 @@ struct HostMemory: Sendable {
     }
 }
 
-/// What is known of hosts that have no requests at present.
+/// The recorded states of hosts that currently have no requests.
 struct HostMemories: Sendable {
     static let capacity = 4096
     /// The time after which only ``HostMemory/lasting`` is kept.
@@ -85,7 +85,7 @@ struct HostMemories: Sendable {
     private var lastNumber = 0
     private var lastCleaning = Duration.zero
 
-    /// Keeps what is known of a host.
+    /// Records the state of a host.
     mutating func keep(_ memory: HostMemory, of host: String, at now: Duration) {
         guard !memory.isEmpty else { return }
         lastNumber += 1
@@ -104,12 +104,12 @@ struct HostMemories: Sendable {
         entries = entries.filter { $0.value.number >= median }
     }
 
-    /// What is known of a host.
+    /// The recorded state of a host.
     subscript(host: String) -> HostMemory { entries[host]?.memory ?? HostMemory() }
 
-    /// Removes and returns what is known of a host.
+    /// Removes and returns the recorded state of a host.
     mutating func take(_ host: String) -> HostMemory {
-        // Most downloaders keep nothing.
+        // Most downloaders record nothing.
         entries.isEmpty ? HostMemory() : entries.removeValue(forKey: host)?.memory ?? HostMemory()
     }
 }

@@ -1,7 +1,7 @@
-/// What a downloader knows of hosts and their origins: their requests in the queue, their limits, and their failures.
+/// A downloader's knowledge about hosts and their origins: their queued requests, their limits, and their failures.
 ///
-/// A host or an origin has an entry while requests for it wait, run, or are unanswered. What is known of the others is kept
-/// apart for some time.
+/// A host or an origin has an entry while requests for it are waiting, running, or unanswered. The state of other hosts
+/// is kept separately for some time.
 struct HostTable: Sendable {
     /// The requests of one host.
     struct HostEntry: Sendable {
@@ -9,7 +9,7 @@ struct HostTable: Sendable {
         var limit: HostLimit
         /// The number of requests with a permit.
         var runningCount = 0
-        /// The number of requests that wait.
+        /// The number of waiting requests.
         var waitingCount = 0
         /// The number of consecutive times that the host reached its limit while its oldest request was still waiting.
         var passedOver = 0
@@ -39,15 +39,15 @@ struct HostTable: Sendable {
         var waitingCount = 0
         /// The number of requests that wait outside the lines, because their resources are refused.
         var parkedCount = 0
-        /// The number of waiting requests whose transfers retry nothing, and don't wait during an outage.
+        /// The number of waiting requests whose transfers permit no retry, and therefore don't wait during an outage.
         var impatientCount = 0
         var runningCount = 0
         /// The number of requests with a permit that the origin has accepted.
         var servingCount = 0
         var unansweredCount = 0
-        /// Whether no request may be sent at present, although some wait.
+        /// Whether no request may be sent at present, although some are waiting.
         var isBlocked = false
-        /// The number of waiting requests that were counted as held up.
+        /// The number of waiting requests that were last counted as held up.
         var heldUpCount = 0
 
         fileprivate var isIdle: Bool { waitingCount + parkedCount + runningCount + unansweredCount == 0 }
@@ -121,12 +121,12 @@ extension HostTable {
         hosts.update(origin.host) { $0.memory.answered(origin.pair) }
     }
 
-    /// Returns what an origin has shown about several connections of one file.
+    /// Returns the observations about several connections of one file from an origin.
     func connections(of origin: Origin) -> OriginConnections {
         (host(named: origin.host)?.memory ?? memory[origin.host])[origin]
     }
 
-    /// Changes what an origin has shown about several connections of one file.
+    /// Changes the observations about several connections of one file from an origin.
     mutating func updateConnections(
         of origin: Origin, at now: Duration, _ body: (inout OriginConnections) -> Void
     ) {
@@ -136,7 +136,7 @@ extension HostTable {
         memory.keep(host, of: origin.host, at: now)
     }
 
-    /// Removes an origin without requests, and its host if it has no other one; what is known of them is kept.
+    /// Removes an origin without requests, and its host if it has no other origin; what was learned about them is kept.
     mutating func removeIfIdle(_ slot: Int32, at now: Duration) {
         let origin = origins[slot]
         guard origin.isIdle else { return }

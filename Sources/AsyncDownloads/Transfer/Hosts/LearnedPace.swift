@@ -1,9 +1,9 @@
-/// The pace that the refusals of a host have shown.
+/// The pace that was learned from the refusals of a host.
 ///
-/// The number of requests that were accepted in a period until the host refused one, and the length of that period
-/// until the end of the cool-down, are taken as the host's limit. The limit may be an error, for example if the host
-/// limits connections instead of requests. Therefore, more requests are tried from time to time, carefully: a probe
-/// sends a single request beyond the limit, and then as many more as were accepted.
+/// The limit is the number of requests that were accepted in a period before the host refused one; the period lasts
+/// until the end of the cool-down. The result may be wrong, for example if the host limits connections instead of
+/// requests. Therefore, more requests are tried from time to time, in a probe: it sends a single request beyond the
+/// limit, and then one more for each accepted request.
 struct LearnedPace: Sendable, Hashable {
     private static let firstProbeInterval = 4
     private static let longestProbeInterval = 64
@@ -13,21 +13,21 @@ struct LearnedPace: Sendable, Hashable {
     private(set) var probeTime = Duration.zero
     /// The time until the next probe, in periods.
     private var probeInterval = Self.firstProbeInterval
-    /// Whether the host has refused more requests.
+    /// Whether the host has refused a probe.
     var isConfirmed: Bool { probeTime > .zero }
-    /// Whether the host has accepted a full number of requests in a period.
+    /// Whether the host has accepted the full number of requests in a period.
     private(set) var hasHeld = false
-    /// The number of requests by which a confirmed limit is exceeded at most.
+    /// The maximum number of requests by which a confirmed limit is exceeded.
     var step: Int { max(1, pace.count / 16) }
 
     init(count: Int, period: Duration) {
         pace = RequestPace(count: count, period: Self.lengthened(period))
     }
 
-    /// The time that the host measures differs from the time here by the delays of the network.
+    /// The period is longer than measured, because network delays distort the measurement.
     private static func lengthened(_ period: Duration) -> Duration { period + period / 20 }
 
-    /// Records that the host has accepted this many requests in a period, and refused none.
+    /// Records that the host has accepted this many requests in a period without a refusal.
     mutating func held(count: Int) {
         hasHeld = true
         if isConfirmed { raise(to: min(count, pace.count + step)) }
@@ -46,7 +46,7 @@ struct LearnedPace: Sendable, Hashable {
         pace = RequestPace(count: max(pace.count, min(count, RequestLog.leastCapacity)), period: pace.period)
     }
 
-    /// Records that the host has refused a request within the limit, although it has held before.
+    /// Records that the host has refused a request within the limit, although the limit was correct before.
     mutating func slowDown() {
         pace = RequestPace(count: pace.count - max(1, pace.count / 10), period: pace.period)
         hasHeld = false

@@ -1,16 +1,16 @@
 internal import struct Foundation.URL
 
-/// The origin that a request goes to, and the one that was requested, which differs after a redirect to another origin.
+/// A request's target origin and its originally requested origin, which differ after a redirect to another origin.
 ///
-/// A refusal behind such a redirect says nothing about direct requests to the same origin: anybody can redirect there.
-/// The hosts' limits of transfers and requests apply to both.
+/// A refusal after such a redirect says nothing about direct requests to the same origin, because any server can
+/// redirect there. The hosts' limits on transfers and requests apply to both.
 struct OriginPair: Sendable, Hashable {
     private struct Origins: Sendable, Hashable {
         let requested: Origin?
         let target: Origin?
     }
 
-    /// One allocation, because the state of every transfer contains the pair several times.
+    /// Stored in one allocation, because the state of every transfer contains the pair several times.
     private let origins: CopyOnWrite<Origins>
 
     /// - Parameters:
@@ -26,7 +26,7 @@ struct OriginPair: Sendable, Hashable {
         self.init(requested: url, target: url)
     }
 
-    /// The origin that the request goes to; nil if its URL has none, so that the request will fail.
+    /// The origin that the request goes to; nil if its URL has no origin, in which case the request will fail.
     var target: Origin? { origins.value.target }
 
     /// Whether no redirect has led to another origin.

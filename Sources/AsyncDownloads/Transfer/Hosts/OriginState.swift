@@ -1,34 +1,34 @@
-/// Whether and when requests may be sent to an origin: cool-downs, and the time in which it can't be reached.
+/// Whether and when requests may be sent to an origin: its cool-downs and outages.
 ///
-/// The state belongs to an ``OriginPair``. While it is uncertain whether the origin accepts requests, one request at a time
-/// is sent, which is called the probe here.
+/// The state belongs to an ``OriginPair``. While it is uncertain whether the origin accepts requests, only one request
+/// at a time is sent, called the *probe*.
 struct OriginState: Sendable {
     private enum Condition: Sendable {
-        /// Requests are accepted, as far as is known.
+        /// Requests are accepted, as far as known.
         case open
-        /// No request is sent before the end. It is announced if the origin has accepted the request whose response
-        /// states it.
+        /// No request is sent before the end. The cool-down is announced if the response that states it has accepted
+        /// its request.
         case coolingDown(end: Duration, isAnnounced: Bool)
-        /// A resource is refused until the end. A probe shows whether others are accepted. Continues with `open` or
-        /// `coolingDown`.
+        /// A resource is refused until the end. A probe shows whether the origin accepts requests for other resources.
+        /// Continues with `open` or `coolingDown`.
         case doubtful(end: Duration)
-        /// No connection can be established. A probe shows when that is possible again. Continues with `open`.
+        /// No connection can be established. A probe shows when connections are possible again. Continues with `open`.
         case unreachable(Outage)
     }
 
     private enum Probe: Sendable, Hashable {
-        /// The transfer with this ticket has a permit, and hasn't sent its request.
+        /// The transfer with this ticket has a permit, but hasn't sent its request.
         case permitted(PermitQueue.Ticket)
-        /// The request with this number isn't answered.
+        /// The request with this number hasn't been answered.
         case sent(Int)
     }
 
-    /// The reason why the transfers of an origin wait, and its end as far as it is known.
+    /// The reason why the transfers of an origin are waiting, and its expected end.
     enum Hindrance: Sendable, Hashable {
         case coolDown(end: Duration)
         case outage(nextAttempt: Duration)
 
-        /// Returns whether transfers wait long enough to report it.
+        /// Returns whether the wait is long enough to be reported.
         func lasts(at now: Duration) -> Bool {
             switch self {
             case .coolDown(let end), .outage(let end): end - now >= .seconds(1)
@@ -36,24 +36,24 @@ struct OriginState: Sendable {
         }
     }
 
-    /// What follows from an answer.
+    /// The consequence of an answer.
     struct Consequence: Sendable {
         /// Whether the host's limits count the answer as a refusal.
         var isRefusal = false
-        /// What follows for the transfer, if it couldn't connect.
+        /// The next step of the transfer, if it couldn't connect.
         var step: Outage.Step?
-        /// The transfers that wait fail if they permit at most this number of retries.
+        /// The waiting transfers fail if their policies permit at most this number of retries.
         var failingRetryLimit = -1
     }
 
     private var condition = Condition.open
     private var probe: Probe?
-    /// The time after which the probe isn't waited for.
+    /// The time after which requests no longer wait for the probe.
     ///
-    /// A disk may hang before it is sent, or the server may be silent.
+    /// The disk may hang before the probe is sent, or the server may not respond.
     private var probeEnd = Duration.zero
     private static let longestProbe = Duration.seconds(60)
-    /// The resources that are refused, with the ends of the times for which they are.
+    /// The refused resources, with the times until which they are refused.
     private var refusedResources: [ResourceID: Duration] = [:]
     private static let mostRefusedResources = 64
     /// Whether the origin has sent a response.
@@ -72,7 +72,7 @@ struct OriginState: Sendable {
         return false
     }
 
-    /// Returns whether requests have to wait, or some of them.
+    /// Returns whether all or some requests have to wait.
     func delaysRequests(at now: Duration) -> Bool {
         if refusedResources.contains(where: { now < $0.value }) { return true }
         return switch condition {
@@ -82,10 +82,11 @@ struct OriginState: Sendable {
         }
     }
 
-    /// Returns the time before which no request may be sent, unless another one is answered; nil if one may be sent now.
+    /// Returns the time before which no request may be sent, unless another one is answered; nil if one may be sent
+    /// now.
     ///
-    /// - Parameter hasImpatient: Whether a transfer waits that retries nothing, and therefore doesn't wait for the time of
-    ///   the next attempt.
+    /// - Parameter hasImpatient: Whether a waiting transfer permits no retry, and therefore doesn't wait for the time
+    ///   of the next attempt.
     func nextTime(hasImpatient: Bool, at now: Duration) -> Duration? {
         let probeEnd = probe == nil ? now : probeEnd
         let time: Duration =
@@ -100,14 +101,14 @@ struct OriginState: Sendable {
 
     /// Returns the time until which a resource is refused; nil if it isn't.
     func refusalEnd(of resource: @autoclosure () -> ResourceID?, at now: Duration) -> Duration? {
-        // Most origins refuse none.
+        // Most origins refuse no resource.
         guard !refusedResources.isEmpty, let resource = resource(), let end = refusedResources[resource] else {
             return nil
         }
         return now < end ? end : nil
     }
 
-    /// Returns the reason why transfers wait; nil if there is none.
+    /// Returns the reason why transfers are waiting; nil if there is none.
     func hindrance(at now: Duration) -> Hindrance? {
         switch condition {
         case .coolingDown(let end, _) where now < end: .coolDown(end: end)
@@ -117,7 +118,7 @@ struct OriginState: Sendable {
         }
     }
 
-    /// Whether only one request is sent at a time.
+    /// Returns whether only one request is sent at a time.
     private func needsProbe(at now: Duration) -> Bool {
         switch condition {
         case .open, .coolingDown: false
@@ -130,12 +131,12 @@ struct OriginState: Sendable {
 // MARK: - Requests
 
 extension OriginState {
-    /// Records that a transfer has a permit whose request will be sent soon.
+    /// Records that a transfer has received a permit, and will soon send its request.
     mutating func permitted(_ ticket: PermitQueue.Ticket, at now: Duration) {
         if needsProbe(at: now), probe == nil || now >= probeEnd { setProbe(.permitted(ticket), at: now) }
     }
 
-    /// Records that a permitted request isn't sent, and returns whether it was the probe.
+    /// Records that a permitted request will not be sent, and returns whether it was the probe.
     mutating func withdrawn(_ ticket: PermitQueue.Ticket) -> Bool {
         guard probe == .permitted(ticket) else { return false }
         probe = nil
@@ -147,12 +148,12 @@ extension OriginState {
         probe == .permitted(ticket) || nextTime(hasImpatient: false, at: now) == nil
     }
 
-    /// Returns whether an extra request may be sent, which is never the probe.
+    /// Returns whether an extra request may be sent; an extra request is never the probe.
     func mayBeginExtra(at now: Duration) -> Bool {
         !needsProbe(at: now) && nextTime(hasImpatient: false, at: now) == nil
     }
 
-    /// Records that a request is sent.
+    /// Records that a request is being sent.
     ///
     /// - Parameter ticket: The permit; nil for an extra request.
     mutating func began(_ number: Int, _ ticket: PermitQueue.Ticket?, at now: Duration) {
@@ -165,7 +166,7 @@ extension OriginState {
         (probe, probeEnd) = (new, now + Self.longestProbe)
     }
 
-    /// Begins another outage if no transfer has waited for the end of the present one.
+    /// Starts a new outage if no transfer has been waiting for the end of the present one.
     mutating func renewOutage(at now: Duration) {
         guard case .unreachable(let outage) = condition, outage.isPast(at: now) else { return }
         condition = .unreachable(Outage(at: now))
@@ -173,22 +174,22 @@ extension OriginState {
 
     /// The circumstances of an answer.
     struct Context: Sendable {
-        /// For how long transfers wait for an origin that can't be reached, and has answered before.
+        /// The time for which transfers wait for an unreachable origin that has answered before.
         var patience: Duration
         /// The number of the last request that was sent to the host.
         var lastNumber: Int
-        /// Whether a transfer receives from the origin.
+        /// Whether a transfer is receiving from the origin.
         var isServing: Bool
         /// A random number from 0 to 1.
         var jitter: Double
         var now: Duration
     }
 
-    /// Records the answer to a request, once.
+    /// Records the answer to a request; called once for each request.
     mutating func answered(_ number: Int, _ answer: RequestAnswer, _ context: Context) -> Consequence {
         let wasProbe = probe == .sent(number)
         if wasProbe { probe = nil }
-        // A connection of the time before an outage says nothing about the present.
+        // A connection that was established before the outage says nothing about the present.
         var isLate = false
         if case .unreachable(let outage) = condition { isLate = !wasProbe && outage.isLate(number) }
         switch answer {
@@ -223,7 +224,7 @@ extension OriginState {
     private mutating func accepted(_ quota: RateLimit.Quota?, wasProbe: Bool, at now: Duration) {
         switch condition {
         case .coolingDown(let end, isAnnounced: true) where now < end:
-            // Responses overtake each other: what a request has left was counted before.
+            // Responses may arrive out of order, so this quota may be older than the announcement.
             if quota != .available { (condition, ignoresAnnouncements) = (.open, true) }
             return
         case .coolingDown(let end, _) where now < end: return
@@ -243,7 +244,7 @@ extension OriginState {
         switch condition {
         case .coolingDown(let present, _) where now < present: end = max(end, present)
         case .doubtful(let present) where now < present:
-            // The time of one resource isn't that of the origin, unless others are refused as well.
+            // The time of one resource doesn't apply to the origin, unless other resources are refused as well.
             if resource != nil || wasProbe { end = max(end, present) }
             hasDoubt = resource != nil && !wasProbe
         case .open, .coolingDown, .doubtful, .unreachable:

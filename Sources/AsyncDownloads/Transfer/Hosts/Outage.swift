@@ -1,12 +1,12 @@
-/// The time in which no connection with an origin can be established.
+/// A period in which no connection with an origin can be established.
 ///
-/// One request at a time is sent, after delays that grow; all other transfers wait for its end. If the origin has answered
-/// before, they wait as long as the downloader is patient. Otherwise, each transfer waits for as many attempts as its retry
-/// policy permits, whichever transfer makes them.
+/// One attempt at a time is made, after increasing delays; all other transfers wait for its result. If the origin has
+/// answered before, they wait for the downloader's patience time. Otherwise, each transfer waits for the number of
+/// attempts that its retry policy permits; attempts of other transfers count as well.
 struct Outage: Sendable {
-    /// What a failed attempt to connect leads to.
+    /// The consequence of a failed attempt to connect.
     enum Step: Sendable, Hashable {
-        /// The next attempt follows after the delay. The number is that of the retry, counted from 1.
+        /// The next attempt follows after the delay. The number counts the retries from 1.
         case retry(number: Int, delay: Duration)
         /// No attempt follows, and the transfer fails.
         case end
@@ -14,16 +14,16 @@ struct Outage: Sendable {
 
     /// The shortest and the longest delay between attempts to connect to an origin that has answered before.
     private static let (firstDelay, longestDelay) = (Duration.milliseconds(100), Duration.seconds(5))
-    /// For how long after the time of the next attempt a failure belongs to the same outage.
+    /// The time after the next attempt is due in which a failure still belongs to the same outage.
     ///
-    /// A transfer that waits would have made the attempt.
+    /// If a transfer had been waiting, it would have made the attempt by then.
     private static let memory = Duration.seconds(10)
 
-    /// By which factor the patience is larger while the origin serves another transfer, and may accept no second one.
+    /// The factor by which the patience is extended while the origin serves another transfer; it may accept only one.
     private static let servingFactor = 10
 
     private let start: Duration
-    /// The number of the last request before the last failure was known; the failures of earlier ones don't count.
+    /// The number of the last request before the last failure was known; failures of earlier requests don't count.
     private var lastNumber = 0
     /// The number of failed attempts.
     private(set) var failureCount = 0
@@ -34,13 +34,13 @@ struct Outage: Sendable {
         (start, attemptTime) = (now, now)
     }
 
-    /// Whether a further failure belongs to another outage.
+    /// Returns whether a failure now belongs to a new outage.
     func isPast(at now: Duration) -> Bool { now - attemptTime > Self.memory }
 
     /// Returns whether a request was sent before the last failure was known.
     func isLate(_ number: Int) -> Bool { number <= lastNumber }
 
-    /// Returns what follows for a transfer from the failures so far.
+    /// Returns the next step of a transfer after the failures so far.
     ///
     /// - Parameter retryLimit: The number of retries that the policy of the transfer permits.
     func step(retryLimit: Int, _ context: OriginState.Context, hasAnswered: Bool) -> Step {
@@ -49,7 +49,7 @@ struct Outage: Sendable {
         return .retry(number: failureCount, delay: max(.zero, attemptTime - context.now))
     }
 
-    /// Returns whether the downloader is patient no more with an origin that has answered before.
+    /// Returns whether the patience with an origin that has answered before has ended.
     func hasLasted(_ context: OriginState.Context) -> Bool {
         context.now >= start + context.patience * (context.isServing ? Self.servingFactor : 1)
     }
@@ -57,7 +57,7 @@ struct Outage: Sendable {
     /// Records that an attempt has failed.
     mutating func failed(_ policy: RetryPolicy, _ context: OriginState.Context, hasAnswered: Bool) {
         lastNumber = context.lastNumber
-        // The attempt of a transfer that doesn't wait is one of its own.
+        // After the first failure, attempts of transfers that don't wait are not counted.
         guard failureCount == 0 || policy.maximumRetries > 0 && context.now >= attemptTime else { return }
         failureCount += 1
         var delay = policy.delay(beforeRetry: failureCount, jitter: context.jitter, retryAfter: nil)
@@ -68,7 +68,7 @@ struct Outage: Sendable {
             if context.now < end { delay = min(delay, end - context.now) }
         }
         let isOver = step(retryLimit: max(1, policy.maximumRetries), context, hasAnswered: hasAnswered) == .end
-        // A transfer that comes later makes the next attempt at once.
+        // A transfer that arrives later makes the next attempt immediately.
         attemptTime = isOver ? context.now : context.now + delay
     }
 }

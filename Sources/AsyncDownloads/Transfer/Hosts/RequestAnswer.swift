@@ -1,28 +1,28 @@
 internal import struct Foundation.URL
 
-/// What the head of a response, or the end of a request without one, says about the origin of the request.
+/// The meaning of a response head, or of an end without a head, for the origin of the request.
 enum RequestAnswer: Sendable {
     /// The origin has accepted the request.
     ///
-    /// - Parameter quota: The number of further requests that it announces to accept, if it does.
+    /// - Parameter quota: The number of additional requests that the origin announces to accept, if it announces any.
     case accepted(RateLimit.Quota? = nil)
-    /// The origin asks for fewer requests (429 or 503), and possibly for a time without any.
+    /// The origin asks for fewer requests (429 or 503), and possibly for a time without requests.
     ///
-    /// - Parameter resource: The resource, if the refusal may be one of this resource only (503).
+    /// - Parameter resource: The resource, if the refusal may apply to this resource only (503).
     case refused(retryAfter: Duration?, of: ResourceID? = nil)
     /// The origin has sent another response.
     case failed
     /// The connection has ended without a response.
     case lost
-    /// No connection could be established. The policy is that of the transfer.
+    /// No connection could be established. The associated policy belongs to the transfer.
     case unreachable(DownloadError, RetryPolicy)
-    /// Nothing has arrived for the idle timeout, perhaps because no connection could be established.
+    /// Nothing has arrived within the idle timeout, perhaps because no connection could be established.
     case unanswered(RetryPolicy)
-    /// Nothing: the request was canceled.
+    /// The end says nothing about the origin, for example because the request was canceled.
     case nothing
 }
 
-/// Identifies the URL of a request among those of an origin, within one process.
+/// Identifies a URL among the requested URLs of an origin, within one process.
 struct ResourceID: Sendable, Hashable {
     private let hash: Int
 
@@ -32,7 +32,7 @@ struct ResourceID: Sendable, Hashable {
 }
 
 extension RequestAnswer {
-    /// - Parameter longest: The longest time without requests that is respected in full (rule 37).
+    /// - Parameter longest: The longest delay that is respected in full (rule 37).
     init(
         _ head: ResponseHead, of resource: @autoclosure () -> ResourceID, longest: Duration,
         date: @autoclosure () -> HTTPDate
@@ -49,7 +49,7 @@ extension RequestAnswer {
         }
     }
 
-    /// - Parameter end: The end of an exchange without a head.
+    /// - Parameter end: The end of an exchange that has received no head.
     init(_ end: ExchangeEnd, policy: RetryPolicy) {
         switch end {
         case .failed(let error):

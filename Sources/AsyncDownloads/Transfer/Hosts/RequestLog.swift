@@ -1,9 +1,9 @@
-/// The spacing of requests with a configured pace (the generic cell rate algorithm; ITU-T I.371).
+/// The spacing of requests at a configured pace (the generic cell rate algorithm; ITU-T I.371).
 struct RequestSpacing: Sendable {
     /// The time of the next request if all requests were spaced evenly.
     private var evenTime = Duration.zero
 
-    /// Returns the time from which another request keeps the spacing.
+    /// Returns the earliest time at which another request keeps the spacing.
     func nextTime(_ pace: RequestPace) -> Duration { evenTime - pace.interval * (pace.burst - 1) }
 
     /// Records a request.
@@ -12,11 +12,11 @@ struct RequestSpacing: Sendable {
 
 /// The times of the latest requests to one host.
 struct RequestLog: Sendable {
-    /// The number of recorded requests, if no pace needs more.
+    /// The number of recorded requests, unless the pace needs more.
     static let leastCapacity = 4096
 
     private let capacity: Int
-    /// The times, of which the oldest is at ``oldest`` once there are as many as the capacity.
+    /// The recorded times; when the log is full, the oldest time is at index ``oldest``.
     private var times: [Duration] = []
     private var oldest = 0
 
@@ -26,7 +26,7 @@ struct RequestLog: Sendable {
 
     var isEmpty: Bool { times.isEmpty }
 
-    /// Records a request, and forgets the oldest one if there are too many.
+    /// Records a request, replacing the oldest one if the log is full.
     mutating func add(_ time: Duration) {
         guard times.count == capacity else { return times.append(time) }
         times[oldest] = time
@@ -38,7 +38,7 @@ struct RequestLog: Sendable {
         (times, oldest) = ([], 0)
     }
 
-    /// Returns the time from which another request keeps the pace.
+    /// Returns the earliest time at which another request keeps the pace.
     ///
     /// The result is nil if the pace permits more requests than were recorded.
     func nextTime(_ pace: RequestPace) -> Duration? {
