@@ -1,6 +1,6 @@
-/// The room of a batch for further downloads, each of which a child task of the batch carries out.
+/// A limit on the concurrent downloads of a batch, each of which is performed by a child task.
 ///
-/// Downloads that wait because their hosts can't be reached or ask to wait make room for others.
+/// Downloads that are waiting because their hosts are unreachable or ask for a delay don't count toward the limit.
 final class BatchRoom: Sendable {
     private struct State {
         var downloads: [Int: Download] = [:]
@@ -9,16 +9,16 @@ final class BatchRoom: Sendable {
         /// The number of child tasks that have ended since ``takeEnded()`` last counted one.
         var endedCount = 0
         var hasFailed = false
-        /// The number of bodies that run, and the child tasks that wait until fewer do.
+        /// The number of running bodies, and the child tasks that wait for one of them to end.
         var bodyCount = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let downloader: Downloader
     private let limit: Int
-    /// A value for each change after which there may be more room.
+    /// A stream with a value for each change after which another download may start.
     ///
-    /// A group that discards results doesn't report when a child task ends, so each child task does.
+    /// A discarding task group doesn't report the end of its child tasks, so each child task reports its own.
     private let changes: AsyncStream<Void>
     private let change: AsyncStream<Void>.Continuation
     private let observer: Int
@@ -36,8 +36,7 @@ final class BatchRoom: Sendable {
         downloader.environment.scheduler.removeObserver(observer)
     }
 
-    /// Waits until another download may start, and returns true; returns false after a failure, and if the task is
-    /// canceled.
+    /// Waits until another download may start, and returns true; returns false after a failure or a cancellation.
     func wait() async -> Bool {
         var unread = changes.makeAsyncIterator()
         while true {
@@ -52,7 +51,7 @@ final class BatchRoom: Sendable {
         }
     }
 
-    /// Starts a download, which counts until ``end(_:)`` is called with its number.
+    /// Starts a download, which counts until the body passed to ``run(_:_:)`` with its number has returned.
     func start(_ request: DownloadRequest) -> (number: Int, download: Download) {
         let download = downloader.start(request)
         return state.withLock { state in
@@ -62,7 +61,7 @@ final class BatchRoom: Sendable {
         }
     }
 
-    /// Counts one of the child tasks that have ended; returns false if there is none.
+    /// Counts a child task that has ended, and returns true; returns false if every ended task was already counted.
     func takeEnded() -> Bool {
         state.withLock { state in
             guard state.endedCount > 0 else { return false }
@@ -88,7 +87,7 @@ final class BatchRoom: Sendable {
         }
     }
 
-    /// Calls a body as soon as fewer than the limit run, unless one has failed.
+    /// Calls a body when fewer bodies are running than the limit allows, unless one has failed.
     func runBody(_ body: () async throws -> Void) async throws {
         await withCheckedContinuation { continuation in
             let runsNow = state.withLock { state in
@@ -102,7 +101,7 @@ final class BatchRoom: Sendable {
             if runsNow { continuation.resume() }
         }
         do {
-            // A body that has failed cancels the others, and its error is that of the batch.
+            // The first failed body cancels the others, and the batch throws its error.
             if state.withLock({ $0.hasFailed }) { return leaveBody() }
             if Task.isCancelled { throw DownloadError(.cancelled) }
             try await body()

@@ -1,18 +1,17 @@
 /// The downloads of one batch that are running or whose outcomes have not been consumed.
 ///
-/// The running downloads are canceled when the window is released, and when the task that waits in ``next()`` is
-/// canceled.
+/// Running downloads are canceled when the window is released, or when the task that waits in ``next()`` is canceled.
 final class BatchWindow: Sendable {
     /// An event with which a batch can continue.
     enum Event: Sendable {
         case outcome(BatchOutcome)
         /// A request from an asynchronous source, nil at the end of the source, or the error that it threw.
         case request(Result<DownloadRequest?, any Error>)
-        /// More downloads may start, because others wait for hosts that can't be reached or ask to wait.
+        /// More downloads may start, because others are waiting for hosts that are unreachable or ask for a delay.
         case room
         /// The waiting task was canceled.
         case cancelled
-        /// No download is running, no request is being taken, and no event is waiting to be taken.
+        /// No download is running, no request is being taken, and no event is left.
         case idle
     }
 
@@ -20,7 +19,7 @@ final class BatchWindow: Sendable {
         var running: [Int: Download] = [:]
         /// The ended downloads of a background session whose outcomes have not been delivered.
         var unacknowledged: [Int: Download] = [:]
-        /// Outcomes and requests in the order of their arrival, after the ones that were delivered.
+        /// The outcomes and requests in the order of their arrival; see ``deliveredCount``.
         private var events: [Event] = []
         /// The number of delivered events at the start of ``events``.
         private var deliveredCount = 0
@@ -33,9 +32,10 @@ final class BatchWindow: Sendable {
         var taking: Task<Void, Never>?
         var waiter: CheckedContinuation<Event, Never>?
         var isCanceled = false
-        /// Whether downloads have begun to wait for their hosts since the consumer last asked for room.
+        /// Whether downloads have begun to wait for their hosts since the consumer last checked
+        /// ``BatchWindow/hasRoom``.
         var hasMoreRoom = false
-        /// The number of the observer of such downloads.
+        /// The number of the scheduler's observer, which reports such downloads.
         var observer: Int?
         var heldUp = HeldUpDownloads()
 
@@ -49,7 +49,7 @@ final class BatchWindow: Sendable {
             let event = events[deliveredCount]
             deliveredCount += 1
             count(event, by: -1)
-            // Removing the delivered events only then makes the cost of each event constant on average.
+            // Delivered events are removed in bulk, so that the cost of each event is constant on average.
             if deliveredCount * 2 >= events.count {
                 events.removeFirst(deliveredCount)
                 deliveredCount = 0
@@ -86,7 +86,7 @@ final class BatchWindow: Sendable {
 
     /// Whether another download may start.
     var hasRoom: Bool {
-        // A change after this is noticed by the next call.
+        // The next call of this property notices later changes.
         state.withLock { $0.hasMoreRoom = false }
         let heldUp = scheduler.heldUp
         return state.withLock { state in
@@ -95,7 +95,7 @@ final class BatchWindow: Sendable {
         }
     }
 
-    /// Lets the consumer ask for room again.
+    /// Makes the consumer check for room again.
     private func othersWait() {
         let waiter = state.withLock { state in
             state.hasMoreRoom = state.waiter == nil
@@ -119,10 +119,10 @@ final class BatchWindow: Sendable {
         }
     }
 
-    /// Takes one request from `source`, unless one is being taken or waits to be handled.
+    /// Takes one request from `source`, unless a request is already being taken or is waiting to be handled.
     ///
-    /// This needs a task, since ``next()`` may return with an outcome before the request arrives. The task only takes
-    /// the request; the next call of ``next()`` starts its download.
+    /// The task is necessary because ``next()`` may return an outcome before the request arrives. The task only takes
+    /// the request; the consumer of the event starts its download.
     func take<Iterator: SendableMetatype>(from source: RequestSource<Iterator>) {
         state.withLock { state in
             guard state.taking == nil, !state.hasRequest, !state.isCanceled else { return }
@@ -133,7 +133,7 @@ final class BatchWindow: Sendable {
         }
     }
 
-    /// Returns the next event, and waits for it as long as one may arrive.
+    /// Returns the next event, after waiting for it while one may still arrive.
     func next() async -> Event {
         let event = await nextUnacknowledged()
         if case .outcome(let outcome) = event {
@@ -170,7 +170,7 @@ final class BatchWindow: Sendable {
     private func put(_ event: Event) {
         let (download, waiter, next) = state.withLock {
             state -> (Download?, CheckedContinuation<Event, Never>?, Event) in
-            // Released outside the lock, since the release of a handle is an input to its transfer.
+            // The handle is released outside the lock, because its release is an input to its transfer.
             var download: Download?
             switch event {
             case .outcome(let outcome):
@@ -180,7 +180,7 @@ final class BatchWindow: Sendable {
             case .room, .cancelled, .idle: break
             }
             guard !state.isCanceled else { return (download, nil, .cancelled) }
-            // A consumer waits only if there is no undelivered event.
+            // A consumer waits only after all events were delivered.
             guard let waiter = state.waiter else {
                 state.add(event)
                 return (download, nil, .idle)
@@ -207,7 +207,7 @@ final class BatchWindow: Sendable {
     }
 }
 
-/// An asynchronous iterator of requests that several tasks use, one at a time.
+/// An asynchronous iterator of requests that several tasks use in turn.
 final class RequestSource<Iterator: AsyncIteratorProtocol>: @unchecked Sendable  // One task at a time uses `iterator`.
 where Iterator.Element == DownloadRequest {
     private var iterator: Iterator
@@ -216,7 +216,7 @@ where Iterator.Element == DownloadRequest {
         self.iterator = iterator
     }
 
-    /// Returns the next request, nil at the end, or the error that the source threw.
+    /// Returns the next request, nil at the end of the source, or the error that the source threw.
     func next() async -> Result<DownloadRequest?, any Error> {
         do {
             return .success(try await iterator.next())

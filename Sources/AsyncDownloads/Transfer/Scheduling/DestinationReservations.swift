@@ -3,14 +3,14 @@ internal import Dispatch
 /// Reservations of destination paths, which prevent two transfers of one downloader from placing different resources
 /// at the same path.
 ///
-/// A path that a request names is reserved until its last subscriber is detached. If the transfer may be placing the
-/// file at that moment, the path is closing: the transfer of the next resource may start, and waits before it places
-/// its own file.
+/// A path that a request specifies is reserved until its last subscriber is detached. If the transfer may be placing
+/// the file at that moment, the path is *closing*: a transfer of another resource may start, but it waits before it
+/// places its own file.
 final class DestinationReservations: Sendable {
     /// The subscribers of one transfer that have reserved a path.
     private struct Claim {
         let owner: HashDigest
-        /// The number of subscribers, and of those that were detached while their file was being placed.
+        /// The number of subscribers, and the number that were detached while their file was being placed.
         var count = 1
         var closingCount = 0
 
@@ -20,7 +20,7 @@ final class DestinationReservations: Sendable {
     /// The claims on one path.
     private struct Reservation {
         var present: Claim
-        /// The claim of the resource for which the path was reserved after this one.
+        /// The claim of the resource that has reserved the path next.
         var next: Claim?
         var waiters: [DispatchSemaphore] = []
 
@@ -76,9 +76,9 @@ final class DestinationReservations: Sendable {
 
     private let state = Mutex(State())
 
-    /// Reserves `path` for one more subscriber of a transfer.
+    /// Reserves `path` for one subscriber of a transfer.
     ///
-    /// - Returns: Nil if the path was reserved, or the key of the other transfer that has reserved it.
+    /// - Returns: Nil if the path was reserved; otherwise, the key of the other transfer that has reserved it.
     func reserve(_ path: String, for key: HashDigest) -> HashDigest? {
         state.withLock { state in
             guard var reservation = state[path] else {
@@ -137,7 +137,7 @@ final class DestinationReservations: Sendable {
         for waiter in waiters { waiter.signal() }
     }
 
-    /// Returns whether another transfer may be placing a file at `path`, before that of `key`.
+    /// Returns whether another transfer may still be placing a file at `path`, before the transfer of `key`.
     func isBeingPlaced(_ path: String, before key: HashDigest) -> Bool {
         state.withLock { state in state[path]?.isNext(key) ?? false }
     }

@@ -1,22 +1,23 @@
-/// The number of downloads of a batch that wait because their hosts can't be reached or ask to wait.
+/// The number of downloads of a batch that are waiting because their hosts are unreachable or ask for a delay.
 ///
-/// They leave their places in the batch to others. Counting them takes a step for each download, so it is repeated only if
-/// the batch has no room otherwise, or if their number in the whole downloader has changed by a part.
+/// Other downloads may run in their place. Counting them takes time proportional to the size of the batch, so they are
+/// counted again only if the batch would otherwise have no room, or if their number in the whole downloader has changed
+/// noticeably.
 struct HeldUpDownloads: Sendable {
-    /// The most downloads that wait beside those within the limit of the batch.
+    /// The maximum number of waiting downloads in addition to the limit of the batch.
     private static let mostCount = 10_000
 
     private var count = 0
-    /// The waiting downloads of the whole downloader when those of the batch were last counted.
+    /// The waiting downloads of the whole downloader when the batch was last counted.
     private var counted = PermitQueue.HeldUp()
 
     /// Returns whether the batch has room for another download.
     ///
     /// - Parameters:
     ///   - downloads: The downloads of the batch that haven't ended.
-    ///   - outcomeCount: The number of ended ones that count toward the limit.
-    ///   - all: The waiting ones in the whole downloader, read before `downloads` are counted.
-    ///   - limit: The limit of the batch. Downloads of a batch with the limit 1 run one after another in any case.
+    ///   - outcomeCount: The number of ended downloads that count toward the limit.
+    ///   - all: The waiting downloads of the whole downloader, read before `downloads` are counted.
+    ///   - limit: The limit of the batch. Downloads of a batch with the limit 1 always run one after another.
     mutating func leaveRoom(
         among downloads: some Collection<Download>, outcomeCount: Int = 0, _ all: PermitQueue.HeldUp, limit: Int
     ) -> Bool {
@@ -33,7 +34,7 @@ struct HeldUpDownloads: Sendable {
 }
 
 extension Download {
-    /// Whether the download waits because its origin can't be reached or asks to wait.
+    /// Whether the download is waiting because its origin is unreachable or asks for a delay.
     fileprivate var isHeldUp: Bool {
         guard let transfer = foregroundTransfer else { return false }
         let ticket =

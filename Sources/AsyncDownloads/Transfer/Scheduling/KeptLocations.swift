@@ -1,8 +1,8 @@
-/// The locations at which transfers of this process left the bytes of files, so that a request of the same resource with
-/// another destination continues from them.
+/// The locations of partial files that transfers of this process have left.
 ///
-/// A location depends on the destination. Without this record, a request into memory would not find the bytes of a
-/// canceled file, nor a request for another file.
+/// A request for the same resource with another destination continues from these bytes. A location depends on the
+/// destination. Without this record, a request with another destination, such as memory, would not find the bytes of a
+/// canceled download.
 final class KeptLocations: Sendable {
     private struct State {
         var locations: [SharingKey: PartialLocation] = [:]
@@ -15,7 +15,9 @@ final class KeptLocations: Sendable {
 
     private let state = Mutex(State())
 
-    /// Records that bytes are at `location`; a body in memory or one that had to leave it is found without a record.
+    /// Records that bytes are at `location`.
+    ///
+    /// A body in memory, or one that was moved from memory to disk, needs no record.
     func insert(_ location: PartialLocation?) {
         guard let location, !location.isSpilled else { return }
         let key = location.sharingKey

@@ -1,9 +1,9 @@
 // MARK: - Requests to origins
 
 extension PermitQueue {
-    /// A request that was begun and not answered.
+    /// A request that has begun and has not been answered.
     struct Begun: Sendable {
-        /// The number that ``HostLimit`` has given to it.
+        /// The number that ``HostLimit`` has assigned to the request.
         let number: Int
         /// The slot of the origin.
         let origin: Int32
@@ -11,21 +11,21 @@ extension PermitQueue {
         let ticket: Ticket?
     }
 
-    /// What follows from an answer.
+    /// The consequence of an answer.
     struct Consequence: Sendable {
         /// Whether permits may be granted because of the answer.
         var permitsGrants = false
-        /// What follows for the transfer, if it couldn't connect.
+        /// The next step of the transfer, if it couldn't connect.
         var step: Outage.Step?
-        /// The waiting requests that were removed, because their origin can't be reached.
+        /// The waiting requests that were removed because their origin is unreachable.
         var failed: [Ticket] = []
-        /// The requests that wait longer from now on, because of a cool-down or because the origin can't be reached.
+        /// The requests that now wait longer because of a cool-down or an unreachable origin.
         var hindered: [Ticket] = []
     }
 
     /// Begins a request of a transfer to the origin of its permit.
     ///
-    /// If none may be sent now, the permit is released, and the result is nil.
+    /// If no request may be sent now, the permit is released, and the result is nil.
     ///
     /// - Parameter resource: The resource of the request; nil if it was never refused.
     mutating func begin(
@@ -44,7 +44,7 @@ extension PermitQueue {
         return began(number, request.origin, ticket, at: now)
     }
 
-    /// Begins an extra request of a transfer that runs; the result is nil if none may be sent now.
+    /// Begins an extra request of a running transfer; the result is nil if none may be sent now.
     mutating func beginExtra(for pair: OriginPair, at now: Duration) -> Begun? {
         latest = now
         let slot = table.slot(of: pair, at: now)
@@ -74,9 +74,9 @@ extension PermitQueue {
         return Begun(number: number, origin: slot, ticket: ticket)
     }
 
-    /// Records the answer to a request that was begun, once.
+    /// Records the answer to a request that has begun; called once for each request.
     ///
-    /// The refusal or the failure of an extra request counts for the extra requests of the host only.
+    /// The refusal or failure of an extra request affects only the extra requests to the host.
     mutating func answered(_ begun: Begun, _ answer: RequestAnswer, at now: Duration) -> Consequence {
         latest = now
         let slot = begun.origin
@@ -137,9 +137,9 @@ extension RequestAnswer {
         }
     }
 
-    /// Returns what the answer says about the limits of the host.
+    /// Returns the meaning of the answer for the limits of the host.
     ///
-    /// - Parameter isRefusal: Whether a refusal may be one of the host.
+    /// - Parameter isRefusal: Whether a refusal may apply to the whole host.
     fileprivate func ofHost(isRefusal: Bool) -> HostLimit.Answer {
         switch self {
         case .accepted: .accepted
@@ -154,7 +154,7 @@ extension RequestAnswer {
 extension PermitQueue {
     /// Adds a running request to an origin and its host.
     ///
-    /// - Parameter reserves: Whether it reserves one of the requests that the host permits.
+    /// - Parameter reserves: Whether the request reserves one of the requests that the host permits.
     mutating func enter(_ ticket: Ticket, _ slot: Int32, reserves: Bool, at now: Duration) {
         let host = table.updateOrigin(slot) { origin in
             origin.runningCount += 1
@@ -169,7 +169,7 @@ extension PermitQueue {
 
     /// Removes a running request from its origin and its host.
     ///
-    /// - Parameter keepsReservation: Whether the request that is reserved at the host remains so.
+    /// - Parameter keepsReservation: Whether the request keeps its reservation at the host.
     mutating func leave(_ ticket: Ticket, _ request: Request, keepsReservation: Bool = false) {
         let (host, wasProbe) = table.updateOrigin(request.origin) { origin in
             origin.runningCount -= 1
@@ -179,7 +179,7 @@ extension PermitQueue {
         table.updateHost(host) { host in
             host.runningCount -= 1
             if request.isReserved, !keepsReservation { host.limit.withdraw() }
-            // A transfer that moves to another origin of the host still runs.
+            // A transfer that moves to another origin of the same host is still running.
             if request.isAccepted, !keepsReservation { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
         }
         if wasProbe { unblock(request.origin) } else { changed(request.origin) }
@@ -189,12 +189,12 @@ extension PermitQueue {
 // MARK: - Lines
 
 extension PermitQueue {
-    /// Returns the slot of the waiting request of a host that goes first by priority.
+    /// Returns the slot of the waiting request of a host that is first by priority.
     func mostUrgent(ofHost host: Int32) -> Int32? {
         table.host(host).urgentOrigins.first.flatMap { mostUrgent(of: $0.key) }
     }
 
-    /// Returns the slot of the waiting request of a host that goes first by age.
+    /// Returns the slot of the waiting request of a host that is first by age.
     func oldest(ofHost host: Int32) -> Int32? { table.host(host).oldestOrigins.first.flatMap { oldest(of: $0.key) } }
 
     private func mostUrgent(of origin: Int32) -> Int32? {
@@ -205,14 +205,14 @@ extension PermitQueue {
         table.origin(origin).lines.lazy.compactMap(\.first).min { requests[$0].order < requests[$1].order }
     }
 
-    /// Lets a request wait outside the lines.
+    /// Makes a request wait outside the lines.
     mutating func park(_ slot: Int32, until end: Duration) {
         parked[slot] = end
         requests.update(slot) { $0.isParked = true }
         table.updateOrigin(requests[slot].origin) { $0.parkedCount += 1 }
     }
 
-    /// Ends the wait of a request outside the lines; a call of ``lineUp(_:)`` or ``changed(_:)`` must follow.
+    /// Ends a request's wait outside the lines; a call of ``lineUp(_:)`` or ``changed(_:)`` must follow.
     mutating func unpark(_ slot: Int32) {
         parked[slot] = nil
         requests.update(slot) { $0.isParked = false }
@@ -228,7 +228,7 @@ extension PermitQueue {
             return origin.host
         }
         table.updateHost(host) { $0.waitingCount += 1 }
-        // A request that isn't patient may be sent at once.
+        // A request that isn't patient may be sent immediately.
         if request.isPatient { changed(request.origin) } else { unblock(request.origin) }
     }
 
@@ -244,7 +244,8 @@ extension PermitQueue {
         table.updateHost(host) { $0.waitingCount -= 1 }
     }
 
-    /// Updates the places of an origin and its host in the lines, and removes those that have no requests.
+    /// Updates the positions of an origin and its host in the lines, and removes the origin or the host if it has no
+    /// requests.
     mutating func changed(_ slot: Int32) {
         if table.origin(slot).waitingCount == 0 {
             pausedOrigins[slot] = nil

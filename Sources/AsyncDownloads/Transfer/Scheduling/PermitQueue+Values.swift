@@ -1,5 +1,5 @@
 extension PermitQueue {
-    /// Identifies one request for a permit; tickets increase and are never reused.
+    /// Identifies one request for a permit; ticket numbers increase and are never reused.
     struct Ticket: Sendable, Hashable, Comparable {
         let number: Int
         /// The slot that stores the request, which is reused after the request is released.
@@ -10,23 +10,23 @@ extension PermitQueue {
 
     /// The stage of a request.
     enum Stage: Sendable {
-        /// The request waits for a permit.
+        /// The request is waiting for a permit.
         case waiting
-        /// The request has a permit, and runs at its host.
+        /// The request has a permit, and counts as running at its host.
         case running
         /// The request has yielded its permit, and its transfer still has open files.
         case finishing
     }
 
-    /// The turn of the oldest request, which comes once in a number of grants.
+    /// The turn of the oldest request, which occurs at a fixed interval of grants.
     struct AgeTurn: Sendable {
-        /// The interval, in grants, at which one goes by age instead of by priority.
+        /// The interval, in grants, at which one is made by age instead of by priority.
         static let period = 8
 
         private var grantCount = 0
-        /// Whether the next grant goes by age.
+        /// Whether the next grant is made by age.
         var isDue = false
-        /// Whether the last grant went by age.
+        /// Whether the last grant was made by age.
         var wasByAge = false
 
         /// Counts a grant.
@@ -53,7 +53,7 @@ extension PermitQueue {
         let number: Int
         /// The number of the ticket that determines the place in line.
         let place: Int
-        /// The slot of the origin; without meaning while the request is finishing.
+        /// The slot of the origin; meaningless while the request is finishing.
         var origin: Int32
         var heapIndex: Int32 = 0
         var rank: Int8
@@ -62,9 +62,9 @@ extension PermitQueue {
         /// Whether the request waits outside the lines, because its resource is refused.
         var isParked = false
         var stage = Stage.waiting
-        /// Whether the permit includes a request to the host that hasn't begun.
+        /// Whether the permit includes a request to the host that has not begun yet.
         var isReserved = false
-        /// Whether the origin has accepted the last request to it.
+        /// Whether the origin has accepted the last request of the transfer.
         var isAccepted = false
 
         /// Whether the request waits while its origin can't be reached.

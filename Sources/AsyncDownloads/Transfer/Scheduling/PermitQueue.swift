@@ -1,16 +1,15 @@
-/// A value without effects that decides which transfers may run, and which one is next (rule 58).
+/// A queue that decides which transfers may run, and in which order (rule 58); a value without side effects.
 ///
-/// At most `limit` transfers have a permit. Each host limits how many of them use it, and at which pace (``HostLimit``), and
-/// each origin decides whether requests may be sent at all (``OriginState``). The highest priority goes first, and within one
-/// priority the lowest place in line. Every eighth permit goes to the oldest request whose host is below its limit, so that
-/// a stream of urgent requests does not starve the others. A host at its limit, and an origin that accepts no requests, delay
-/// only their own requests.
+/// At most `limit` transfers have a permit. Each host limits the number of its running transfers and their pace
+/// (``HostLimit``), and each origin decides whether requests may be sent at all (``OriginState``). Requests are granted
+/// by priority, and within one priority by their place in line. Every eighth permit goes to the oldest request whose
+/// host is below its limit, so that a stream of urgent requests doesn't starve the others. A host at its limit, or an
+/// origin that accepts no requests, delays only its own requests.
 ///
-/// A transfer that has all bytes may yield its permit while it verifies and places the file. Another one gets a permit
-/// in its place if no more than `openLimit` transfers have open files.
+/// A transfer that has all bytes may yield its permit while it verifies and places the file. Another transfer then gets
+/// a permit if no more than `openLimit` transfers have open files.
 ///
-/// A permit includes one request to the host. Each further request has to be permitted as well
-/// (``begin(_:at:)``).
+/// A permit includes one request to the host. Each additional request requires a call of ``begin(_:_:at:)``.
 ///
 /// Every operation and every single grant takes O(log n) steps for n requests in the queue.
 struct PermitQueue: Sendable {
@@ -18,11 +17,11 @@ struct PermitQueue: Sendable {
     private let openLimit: Int
     var requests = SlotTable<Request>()
     var table: HostTable
-    /// The hosts below their limits to which no request may be sent at present, with the time until then.
+    /// The hosts below their limits to which no request may currently be sent, with the end of that time.
     var pausedHosts = Heap<Int32, Duration>()
-    /// The same for origins.
+    /// The origins to which no request may currently be sent, with the end of that time.
     var pausedOrigins = Heap<Int32, Duration>()
-    /// The requests whose resources are refused, with the time until then.
+    /// The requests whose resources are refused, with the end of that time.
     var parked = Heap<Int32, Duration>()
     /// The first requests in line by priority and by age, one for each host below its limit.
     var urgentHeads = Heap<Int32, Position>()
@@ -33,7 +32,7 @@ struct PermitQueue: Sendable {
     /// The time of the last operation that depends on the time.
     var latest = Duration.zero
 
-    /// Whether no request waits or has a permit.
+    /// Whether the queue contains no requests.
     var isEmpty: Bool { requests.count == 0 }
 
     /// The number of requests that have a permit.
@@ -42,10 +41,11 @@ struct PermitQueue: Sendable {
     /// The number of requests whose transfers have yielded their permits and still have open files.
     private(set) var finishingCount = 0
 
-    /// The requests that wait because their origins can't be reached or ask to wait, as far as the queue has noticed.
+    /// The requests that are waiting because their origins are unreachable or ask for a delay, as far as the queue has
+    /// noticed.
     struct HeldUp: Sendable {
         fileprivate(set) var count = 0
-        /// The sum of all changes of the number, of any sign.
+        /// The sum of the absolute changes of the number.
         fileprivate(set) var changeCount = 0
 
         mutating func change(by difference: Int) {
@@ -56,7 +56,7 @@ struct PermitQueue: Sendable {
 
     var heldUp = HeldUp()
 
-    /// The number of requests that wait for a permit.
+    /// The number of requests that are waiting for a permit.
     var waitingCount: Int { requests.count - holderCount - finishingCount }
 
     /// Whether the limits allow another permit.
@@ -65,7 +65,7 @@ struct PermitQueue: Sendable {
     /// Returns the number of requests that have a permit for the host.
     func runningCount(_ host: String) -> Int { table.host(named: host)?.runningCount ?? 0 }
 
-    /// Returns whether a request waits for the host, or, when all permits are in use, for any host.
+    /// Returns whether a request is waiting for the host, or for any host if all permits are in use.
     func isWaiting(for host: String) -> Bool {
         if !hasRoom, waitingCount > 0 { return true }
         return table.host(named: host).map { $0.waitingCount > 0 } ?? false
@@ -78,8 +78,8 @@ struct PermitQueue: Sendable {
 
     /// Creates an empty queue; a limit below 1 counts as 1.
     ///
-    /// - Parameter openLimit: The maximum number of transfers with open files; nil, or a number below `limit`, for the
-    ///   same number.
+    /// - Parameter openLimit: The maximum number of transfers with open files. If it is nil or lower than `limit`,
+    ///   `limit` is used.
     init(limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings, seed: UInt64 = 1) {
         self.limit = max(1, limit)
         self.openLimit = max(self.limit, openLimit ?? 0)
@@ -90,7 +90,7 @@ struct PermitQueue: Sendable {
     /// Returns the stage of a request, or nil for a ticket that is not in the queue.
     func stage(of ticket: Ticket) -> Stage? { request(ticket)?.stage }
 
-    /// Returns the reason why the origin of a waiting request accepts none at present; nil if it does.
+    /// Returns the reason why the origin of a waiting request currently accepts no requests; nil if it accepts them.
     func hindrance(of ticket: Ticket, at now: Duration) -> OriginState.Hindrance? {
         guard let request = request(ticket), request.stage == .waiting else { return nil }
         if let end = parked[ticket.slot] { return .coolDown(end: end) }
@@ -99,8 +99,8 @@ struct PermitQueue: Sendable {
 
     /// Adds a request for a permit, which ``grant(at:)`` grants.
     ///
-    /// The ticket is the place in line. A retry keeps the place of its transfer: `place` is the transfer's first
-    /// ticket.
+    /// The ticket determines the place in line. A retry keeps the place of its transfer: `place` is the transfer's
+    /// first ticket.
     ///
     /// - Parameters:
     ///   - resource: The resource of the request; nil if it was never refused.
@@ -124,7 +124,7 @@ struct PermitQueue: Sendable {
         return Ticket(number: lastNumber, slot: slot)
     }
 
-    /// Changes the priority of a waiting request, and the number of retries that its transfer permits; nil for no change.
+    /// Changes the priority of a waiting request, and, unless it is nil, the number of retries of its transfer.
     mutating func setPriority(_ priority: DownloadRequest.Priority, retryLimit: Int? = nil, of ticket: Ticket) {
         guard let request = request(ticket), request.stage == .waiting else { return }
         if !request.isParked { leaveLine(ticket.slot) }
@@ -152,7 +152,7 @@ struct PermitQueue: Sendable {
             release(ticket)
             return false
         }
-        // First, because an origin without requests is removed.
+        // The permit is entered first, because an origin without requests would be removed.
         enter(ticket, slot, reserves: !isSameHost, at: now)
         leave(ticket, request, keepsReservation: isSameHost)
         requests.update(ticket.slot) { moved in
@@ -164,7 +164,8 @@ struct PermitQueue: Sendable {
         return true
     }
 
-    /// Lets another transfer use a permit whose transfer needs its host no more, and still has open files.
+    /// Makes a permit available to another transfer, because its transfer no longer needs the host but still has open
+    /// files.
     mutating func yield(_ ticket: Ticket) {
         guard let request = request(ticket), request.stage == .running else { return }
         holderCount -= 1
@@ -189,7 +190,7 @@ struct PermitQueue: Sendable {
         requests.remove(at: ticket.slot)
     }
 
-    /// Grants all permits that are available now, and returns their tickets in the order of the grants.
+    /// Grants all permits that are currently available, and returns their tickets in the order of the grants.
     mutating func grant(at now: Duration) -> [Ticket] {
         latest = now
         var granted: [Ticket] = []
@@ -214,11 +215,11 @@ struct PermitQueue: Sendable {
         return request
     }
 
-    /// Returns the slot of the request to which the next permit goes, or nil if no request can run.
+    /// Returns the slot of the request that gets the next permit, or nil if no request can run.
     ///
-    /// Each host also counts its grants. Otherwise, the oldest request of a host that is at its limit whenever a grant
-    /// by age is due would starve. Two successive grants are never made by age, so the most urgent request gets one of
-    /// any two grants.
+    /// Each host also counts its grants. Otherwise, a request would starve if its host were at its limit at every grant
+    /// by age. Two successive grants are never made by age, so the most urgent request gets at least one of any two
+    /// grants.
     private mutating func next(at now: Duration) -> Int32? {
         guard let host = firstHost(\.urgentHeads, \.urgentOrigins, at: now), let urgent = mostUrgent(ofHost: host)
         else { return nil }
@@ -238,7 +239,7 @@ struct PermitQueue: Sendable {
         return chosen
     }
 
-    /// Returns the host of the first request in line, after hosts and origins to which none may be sent were taken out.
+    /// Returns the host of the first request in line, after removing hosts and origins to which no request may be sent.
     private mutating func firstHost(
         _ heads: KeyPath<Self, Heap<Int32, Position>>, _ origins: KeyPath<HostTable.HostEntry, Heap<Int32, Position>>,
         at now: Duration
@@ -252,7 +253,7 @@ struct PermitQueue: Sendable {
         return nil
     }
 
-    /// Takes an origin out to which no request may be sent now, and returns whether that is so.
+    /// Blocks an origin to which no request may be sent now, and returns whether the origin was blocked.
     private mutating func blocks(_ slot: Int32, at now: Duration) -> Bool {
         let origin = table.origin(slot)
         guard let time = origin.state.nextTime(hasImpatient: origin.impatientCount > 0, at: now) else { return false }
@@ -262,7 +263,7 @@ struct PermitQueue: Sendable {
         return true
     }
 
-    /// Determines later whether a request may be sent to the origin.
+    /// Unblocks an origin; the next grant determines whether a request may be sent to it.
     mutating func unblock(_ slot: Int32) {
         pausedOrigins[slot] = nil
         table.updateOrigin(slot) { $0.isBlocked = false }

@@ -2,8 +2,8 @@
 protocol PermitReceiver: AnyObject, Sendable {
     /// Handles the grant of a permit.
     ///
-    /// This method is called once for each granted ticket, on any thread, while no lock is held. If the ticket is
-    /// released or moved at the same time on another thread, the grant may arrive after that.
+    /// This method is called once for each granted ticket, on any thread, and without a lock. It may be called after
+    /// the ticket was released or moved by another thread.
     func permitGranted(_ ticket: PermitQueue.Ticket)
 
     /// Handles that a permit is refused, because no connection with the origin can be established.
@@ -19,8 +19,8 @@ protocol PermitReceiver: AnyObject, Sendable {
 
 /// An array of receivers, indexed by slot.
 ///
-/// The array doesn't shrink while the queue has requests: the slots of a few running transfers may be the last ones of
-/// a large queue that has drained.
+/// The array keeps its size while the queue has requests, because the slots of a few running transfers may be the last
+/// ones of a large queue that has drained.
 struct PermitReceivers {
     private var receivers: [(any PermitReceiver)?] = []
 

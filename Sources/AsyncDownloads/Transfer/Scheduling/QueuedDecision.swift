@@ -1,7 +1,7 @@
 /// The decision of a queued transfer about one input, made under the lock of its slot.
 ///
-/// Each function handles an input that may need no state machine, and returns nil if it needs one. The decision is
-/// dropped then, with its changes and effects.
+/// Each function handles an input that may not need the state machine. If the input needs it, the function returns nil,
+/// and the decision is discarded with its changes and effects.
 struct QueuedDecision {
     /// The transfer after the input.
     private(set) var transfer: QueuedTransfer
@@ -24,7 +24,7 @@ struct QueuedDecision {
 
     /// Handles the grant or the refusal of a permit, which needs the state machine.
     func permitAnswered(_ ticket: PermitQueue.Ticket) -> Void? {
-        // The race of a grant with the end or the pause of a queued transfer.
+        // The transfer may have been paused or ended at the same time as the grant.
         transfer.ticket == ticket ? nil : ()
     }
 
@@ -50,13 +50,13 @@ struct QueuedDecision {
         return ()
     }
 
-    /// Ends the subscriber if it is paused and no one can resume it.
+    /// Ends the subscriber if it is paused and nothing can resume it.
     ///
     /// - Parameter discarding: Whether to delete the bytes on disk.
     /// - Returns: Whether the subscriber was ended.
     mutating func releaseIfUnreachable(discarding: Bool = false) -> Bool? {
         guard transfer.isPaused, !transfer.isReachable else { return false }
-        // The bytes of an earlier process are removed by the state machine.
+        // Only the state machine removes bytes that an earlier process has left.
         if discarding { return nil }
         end(.canceled)
         return true
@@ -114,16 +114,16 @@ extension QueuedDecision {
 
     /// Adds a consumer that awaits the outcome.
     mutating func wait(_ waiter: QueuedTransfer.Waiter) -> WaitAnswer? {
-        // Checked under the lock: a cancellation after this check finds the consumer. The state machine decides about
-        // one before it.
+        // This check is made under the lock, so a later cancellation finds the consumer. The state machine handles an
+        // earlier cancellation.
         guard transfer.isAttached, !Task.isCancelled else { return nil }
         if let ending = transfer.ending { return .now(.failure(ending.error(of: slot.request))) }
         return transfer.add(waiter) ? .later : nil
     }
 
-    /// Removes a consumer whose task was canceled, which was the only one, and ends the subscriber.
+    /// Removes the consumer whose task was canceled, and ends the subscriber, which has no other consumer.
     mutating func cancelWait(_ id: WaiterID) -> Void? {
-        // The race of the cancellation with the outcome, or with the call that adds the consumer.
+        // The consumer may have received the outcome already, or may not have been added yet.
         guard let waiter = transfer.remove(id) else { return () }
         guard environment.abandonment == .pause else { return nil }
         end(.canceled)

@@ -1,9 +1,9 @@
 /// A transfer with one subscriber that waits for its first permit, or that was paused or ended before it had one.
 ///
-/// Most downloads in a large queue need nothing more. An input that does, such as a second subscriber, an event stream,
-/// or the permit, creates the active transfer, in whose state ``replay(in:for:_:_:)`` repeats the recorded history.
+/// Most downloads in a large queue need only this value. Other inputs, such as a second subscriber, an event stream, or
+/// the permit, create the active transfer; ``replay(in:for:_:_:)`` then repeats the recorded history in its state.
 struct QueuedTransfer: Sendable {
-    /// An end of a transfer that needs no state machine.
+    /// An ending of a transfer that doesn't need the state machine.
     enum Ending: Sendable {
         case canceled, shutDown
 
@@ -26,7 +26,7 @@ struct QueuedTransfer: Sendable {
     private enum Phase: Sendable, Equatable {
         /// No subscriber has attached yet.
         case unattached
-        /// The request for a permit waits.
+        /// The transfer is waiting for a permit.
         case waiting(PermitQueue.Ticket)
         case paused
         case ended(Ending, wasPaused: Bool)
@@ -41,12 +41,12 @@ struct QueuedTransfer: Sendable {
     /// The first ticket, whose place in line all later ones keep.
     private var place: PermitQueue.Ticket?
     private var pauseCount: Int8 = 0
-    /// The number of the subscriber's handles that exist.
+    /// The number of the subscriber's existing handles.
     private var handleCount: UInt32 = 1
     private var waiterNumbers = SerialNumbers<WaiterID>()
     private var waiter: Waiter?
 
-    /// The ticket of the request for a permit, if the transfer waits.
+    /// The ticket of the request for a permit, if the transfer is waiting.
     var ticket: PermitQueue.Ticket? {
         if case .waiting(let ticket) = phase { return ticket }
         return nil
@@ -56,7 +56,7 @@ struct QueuedTransfer: Sendable {
 
     var isPaused: Bool { phase == .paused }
 
-    /// Whether the transfer has ended, and how.
+    /// The ending of the transfer; nil if it has not ended.
     var ending: Ending? {
         if case .ended(let ending, _) = phase { return ending }
         return nil
@@ -64,10 +64,10 @@ struct QueuedTransfer: Sendable {
 
     /// Whether a handle exists or a consumer awaits the outcome.
     ///
-    /// If neither is the case, the subscriber can be resumed only by its URL, or with all others.
+    /// Otherwise, the subscriber can be resumed only by its URL, or together with all others.
     var isReachable: Bool { handleCount > 0 || waiter != nil }
 
-    /// Whether anything awaits the outcome.
+    /// Whether a consumer awaits the outcome.
     var hasConsumers: Bool { waiter != nil }
 
     /// Returns the status of the subscriber.
@@ -89,7 +89,7 @@ struct QueuedTransfer: Sendable {
 // MARK: - Inputs
 
 extension QueuedTransfer {
-    /// Requests a permit, initially or after a pause, and records the ticket.
+    /// Requests a permit, initially or after a pause, and records its ticket.
     ///
     /// - Parameter request: A closure that requests a permit with a place in line.
     mutating func wait(_ request: (_ place: PermitQueue.Ticket?) -> PermitQueue.Ticket) {
@@ -98,7 +98,7 @@ extension QueuedTransfer {
         phase = .waiting(ticket)
     }
 
-    /// Pauses, and returns whether that was possible without the state machine.
+    /// Pauses the transfer, and returns whether this was possible without the state machine.
     mutating func pause() -> Bool {
         guard pauseCount < Self.maximumPauseCount else { return false }
         pauseCount += 1
@@ -106,7 +106,7 @@ extension QueuedTransfer {
         return true
     }
 
-    /// Ends, and returns the consumer that receives the outcome.
+    /// Ends the transfer, and returns the consumer that receives the outcome.
     mutating func end(_ ending: Ending) -> Waiter? {
         phase = .ended(ending, wasPaused: isPaused)
         return takeWaiter()
@@ -125,7 +125,7 @@ extension QueuedTransfer {
     /// Creates the identifier of a consumer that awaits the outcome.
     mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
 
-    /// Adds a consumer that awaits the outcome, and returns whether there was none.
+    /// Adds a consumer that awaits the outcome, and returns whether it is the only one.
     mutating func add(_ new: Waiter) -> Bool {
         guard waiter == nil else { return false }
         waiter = new
@@ -178,7 +178,7 @@ extension QueuedTransfer {
             }
         }
         guard let ending else { return }
-        // The consumers have received the outcome.
+        // The consumers have already received the outcome.
         _ = state.subscribers.end(id, .failure(ending.error(of: request)))
         _ = repeated(state.machine.stop(.abandon, at: now), &state)
     }
@@ -191,7 +191,7 @@ extension QueuedTransfer {
         }
     }
 
-    /// Emits the events of actions that were performed while the transfer was queued.
+    /// Emits the events of actions that were already performed while the transfer was queued.
     ///
     /// - Returns: The identifier of the request for a permit, if the actions contain one.
     private func repeated(

@@ -4,12 +4,12 @@ internal import Foundation
 struct TransferKey: Sendable, Hashable {
     /// The URL in normal form (RFC 9110, 4.2.3).
     ///
-    /// The scheme and the host are in lowercase, the path is at least `/`, and there is no default port and no
-    /// fragment.
+    /// The scheme and the host are in lowercase, the path is at least `/`, and a default port and the fragment are
+    /// removed.
     let url: String
-    /// The nonsecret headers in the order of their names, which has no meaning in HTTP (RFC 9110, 5.3).
+    /// The nonsecret headers, sorted by name; the order of different names has no meaning in HTTP (RFC 9110, 5.3).
     let headers: HeaderFields
-    /// What stands for the user whose bytes the secret headers receive (``CallerHeaders/credentials``).
+    /// The headers that identify the user to whom the server responds (``CallerHeaders/credentials``).
     let secretHeaders: HeaderFields
     /// The caller's ``DownloadRequest/identity``.
     let identity: String?
@@ -29,7 +29,7 @@ struct TransferKey: Sendable, Hashable {
         sharingKey = SharingKey(resource, secretHeaders: secretHeaders)
     }
 
-    /// Returns the text by which a URL is compared with others: its normal form, without the fragment.
+    /// Returns the text by which URLs are compared: the normal form without the fragment.
     static func url(of url: URL) -> String { url.absoluteStringInNormalForm ?? normalForm(of: url) }
 
     /// Returns the normal form of a URL from its components.
@@ -63,7 +63,7 @@ extension TransferKey {
 
     private static func pairs(of headers: HeaderFields) -> [[String]] { headers.map { [$0.name, $0.value] } }
 
-    /// The digest of the key, which stands for it in the tables of the downloader.
+    /// The digest of the key, which represents the key in the tables of the downloader.
     var digest: HashDigest { HashDigest(sharingKey) }
 
     static func == (left: Self, right: Self) -> Bool { left.sharingKey == right.sharingKey }
@@ -72,7 +72,7 @@ extension TransferKey {
 }
 
 extension DownloadRequest {
-    /// The headers, with the caller's declaration of which ones are not secret.
+    /// The headers, with the caller's declaration of nonsecret names.
     var callerHeaders: CallerHeaders {
         var fields = headers
         if let basic = urlCredentials?.basic, fields["Authorization"] == nil { fields["Authorization"] = basic }

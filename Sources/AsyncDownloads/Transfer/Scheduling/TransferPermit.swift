@@ -1,15 +1,15 @@
-/// The permit of a transfer, or its request for one, as the scheduler knows it.
+/// The permit of a transfer, or its request for a permit, as known to the scheduler.
 struct TransferPermit: Sendable {
     private struct Request: Sendable {
         let ticket: PermitQueue.Ticket
-        /// The identifier that the state machine has given to the request.
+        /// The identifier that the state machine has assigned to the request.
         var id: PermitRequestID
         /// The priority and the number of permitted retries that were last passed to the scheduler.
         var priority: DownloadRequest.Priority
         var retryLimit: Int
     }
 
-    /// The request, also after it was granted; nil without a permit or a request for one.
+    /// The request, which remains after it was granted; nil without a permit or a request for one.
     private var request: Request?
     /// The first ticket, whose place in line all later ones keep.
     private(set) var place: PermitQueue.Ticket?
@@ -40,8 +40,8 @@ struct TransferPermit: Sendable {
         request?.id = id
     }
 
-    /// Records a priority and a number of permitted retries, and returns the ticket for which the scheduler has to change
-    /// them, if it does.
+    /// Records a priority and a number of permitted retries, and returns the ticket if the scheduler has to change
+    /// them.
     mutating func setPriority(_ priority: DownloadRequest.Priority, retryLimit: Int = 0) -> PermitQueue.Ticket? {
         guard let request, request.priority != priority || request.retryLimit != retryLimit else { return nil }
         self.request?.priority = priority
@@ -49,7 +49,7 @@ struct TransferPermit: Sendable {
         return request.ticket
     }
 
-    /// Records that there is no permit and no request any more, and returns the ticket if there was one.
+    /// Records that the permit or the request for it has ended, and returns its ticket; nil if neither existed.
     @discardableResult
     mutating func take() -> PermitQueue.Ticket? {
         defer { request = nil }

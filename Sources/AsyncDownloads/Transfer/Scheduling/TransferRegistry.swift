@@ -1,29 +1,29 @@
 internal import Dispatch
 internal import Foundation
 
-/// A registry of unfinished transfers, by key, in which looking up a transfer and inserting a new one is one atomic
-/// step.
+/// A registry of unfinished transfers by key.
 ///
-/// It also counts the operations that use the files of the downloader outside of a transfer, so that a shutdown can
-/// wait for everything that has files open.
+/// Looking up a transfer and inserting a new one is one atomic step. The registry also counts operations that use the
+/// downloader's files outside a transfer, so that a shutdown can wait until all files are closed.
 ///
-/// Locks are acquired in one order only: the registry's, then a slot's, then an active transfer's, then the one of the
+/// Locks are acquired in one order only: the lock of the registry, of a slot, of an active transfer, and of the
 /// reservations. No lock is held while effects are performed.
 final class TransferRegistry: Sendable {
     /// A request that has become a subscriber.
     struct Joined: Sendable {
         let transfer: TransferSlot
         let subscriber: SubscriberID
-        /// Whether the transfer existed before.
+        /// Whether the transfer already existed.
         let isCoalesced: Bool
     }
 
     private struct State {
-        /// Transfers by key, some of which no longer accept requests but have not freed their key yet.
+        /// The transfers by key; some of them no longer accept requests, but have not freed their key yet.
         var byKey: [HashDigest: TransferSlot] = [:]
-        /// The transfers whose key was freed, or is used by a newer transfer, and that have not finished, by number.
+        /// The unfinished transfers, by number, whose key was freed or is used by a newer transfer.
         var finishing: [Int: TransferSlot] = [:]
-        /// The transfers whose store operations wait until another one has finished, by the number of the latter.
+        /// The transfers whose store operations wait until another transfer has finished, by the number of the other
+        /// transfer.
         var successors: [Int: [TransferSlot]] = [:]
         var lastNumber = 0
         var isShutDown = false
@@ -34,10 +34,10 @@ final class TransferRegistry: Sendable {
         var isEmpty: Bool { byKey.isEmpty && finishing.isEmpty }
         var isDrained: Bool { isEmpty && operationCount == 0 }
 
-        /// Returns the transfer of a key that no longer accepts requests and may still use its files.
+        /// Returns the transfer of a key that no longer accepts requests and may still be using its files.
         func predecessor(of key: HashDigest) -> TransferSlot? {
             if let present = byKey[key] { return present }
-            // A successor that was canceled while it waited.
+            // A successor of the key may have been canceled while it was waiting.
             let waiting = successors.first { $0.value.contains { $0.keyDigest == key } }
             return waiting.flatMap { finishing[$0.key] }
         }
@@ -52,8 +52,8 @@ final class TransferRegistry: Sendable {
         mutating func add(_ transfer: TransferSlot) {
             let key = transfer.keyDigest
             if let predecessor = predecessor(of: key), predecessor.hasPartialFile(of: transfer) {
-                // Otherwise, the new transfer would find its partial file in use, as that of another process. Its queue
-                // is suspended before it can perform anything.
+                // Otherwise, the new transfer would consider its partial file to be in use by another process. Its
+                // queue is suspended before it can perform an operation.
                 transfer.suspendOperations()
                 successors[predecessor.number, default: []].append(transfer)
             }
@@ -61,7 +61,7 @@ final class TransferRegistry: Sendable {
             byKey[key] = transfer
         }
 
-        /// Frees the key of a transfer, which continues to finish.
+        /// Frees the key of a transfer that has not finished yet.
         mutating func free(_ number: Int, of key: HashDigest) {
             guard let transfer = byKey[key], transfer.number == number else { return }
             byKey[key] = nil
@@ -79,8 +79,8 @@ final class TransferRegistry: Sendable {
     /// Attaches a request to the transfer of its key, or to a new one, and reserves its destination.
     ///
     /// - Parameters:
-    ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
-    ///   - make: Creates a transfer that has not started, with the number that it is passed.
+    ///   - isRunning: Whether the subscriber starts the transfer. If not, the subscriber starts paused.
+    ///   - make: A closure that creates an unstarted transfer with the given number.
     func join(
         _ key: HashDigest, _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies,
         policy: DuplicatePolicy, isRunning: Bool = true, make: (Int) -> TransferSlot
@@ -117,10 +117,10 @@ final class TransferRegistry: Sendable {
         return result
     }
 
-    /// Discards the bytes that a transfer has left, unless another transfer of its key is there.
+    /// Discards the bytes that a transfer has left, unless another transfer with its key exists.
     ///
-    /// This is the work of a new transfer, for which a request of the same resource waits. It places no file, and so it
-    /// reserves no destination.
+    /// A new transfer performs this work, so that requests for the same resource wait for it. The transfer places no
+    /// file, so it reserves no destination.
     func discardBytes(of ended: TransferSlot) {
         let transfer = state.withLock { state -> TransferSlot? in
             let present = state.byKey[ended.keyDigest]
@@ -129,11 +129,11 @@ final class TransferRegistry: Sendable {
             state.add(transfer)
             return transfer
         }
-        // A request that has joined the transfer meanwhile continues from the bytes.
+        // A request that has joined the transfer in the meantime continues from the bytes.
         _ = transfer?.activate().discard(after: nil)
     }
 
-    /// Reserves a path, if necessary by ending paused subscribers that no one can resume.
+    /// Reserves a path, if necessary by ending paused subscribers that nothing can resume.
     private func reserve(
         _ path: String, for key: HashDigest, _ state: State, _ effects: inout [@Sendable () -> Void]
     ) -> Bool {
@@ -143,7 +143,7 @@ final class TransferRegistry: Sendable {
         return destinations.reserve(path, for: key) == nil
     }
 
-    /// Frees the key of the transfer with this number, which no longer holds any resources.
+    /// Frees the key of the transfer with this number, which no longer uses any resources.
     func free(_ number: Int, of key: HashDigest) {
         state.withLock { $0.free(number, of: key) }
     }
@@ -168,7 +168,7 @@ final class TransferRegistry: Sendable {
     /// Returns the transfers that have not finished and are accepted by `isIncluded`, in the order in which they were
     /// started.
     func transfers(where isIncluded: (TransferSlot) -> Bool) -> [TransferSlot] {
-        // Filtered and sorted without the lock, because there may be very many.
+        // Filtering and sorting happen without the lock, because the number of transfers may be very large.
         state.withLock { Array($0.byKey.values) + $0.finishing.values }.filter(isIncluded)
             .sorted { $0.number < $1.number }
     }
@@ -176,12 +176,12 @@ final class TransferRegistry: Sendable {
     /// Whether every transfer has finished.
     var isEmpty: Bool { state.withLock(\.isEmpty) }
 
-    /// Refuses all further requests and operations.
+    /// Refuses all new requests and operations.
     func close() {
         state.withLock { $0.isShutDown = true }
     }
 
-    /// Performs an operation that uses files of the downloader outside of a transfer; ``drained()`` waits for its end.
+    /// Performs an operation that uses the downloader's files outside a transfer; ``drained()`` waits for its end.
     ///
     /// - Throws: The error of the operation, or ``DownloadError/Code/shutDown`` without performing it.
     func perform<Value>(_ operation: () throws(DownloadError) -> Value) throws(DownloadError) -> Value {
@@ -194,7 +194,7 @@ final class TransferRegistry: Sendable {
         return try operation()
     }
 
-    /// Performs an operation as ``perform(_:)`` does, on a separate thread because it may wait for a disk.
+    /// Performs an operation like ``perform(_:)``, on a separate thread because it may wait for a disk.
     func performBlocking<Value: Sendable>(
         _ operation: @escaping @Sendable () throws(DownloadError) -> Value
     ) async throws(DownloadError) -> Value {

@@ -1,24 +1,25 @@
 internal import struct Foundation.URL
 
-/// Grants transfers their permits to run and to send requests, within a limit in total and the limits of each host.
+/// A scheduler that grants transfers permits to run and to send requests, within a total limit and the limits of each
+/// host.
 ///
 /// Requests, moves, yields, releases, and answers only change the queue, so that a transfer can report them under its
 /// own lock. A call of ``deliverGrants()`` without a lock must follow each of them.
 final class TransferScheduler: Sendable {
     private struct State {
         var queue: PermitQueue
-        /// The receivers of the tickets that were not granted, by slot.
+        /// The receivers of the tickets that have not been granted, by slot.
         var receivers = PermitReceivers()
-        /// What the receivers and the observers have not been notified of.
+        /// The notices that have not been delivered to the receivers and the observers.
         var notices = Notices()
-        /// The observers of ``heldUp``, and the number of changes that they know.
+        /// The observers of ``heldUp``, and the number of changes that they have been notified of.
         var observers: [Int: @Sendable () -> Void] = [:]
         var lastObserver = 0
         var observedCount = 0
         var isClosed = false
         /// The number of permits that were granted, yielded, or released while their transfers ran.
         var changeCount = 0
-        /// The timer for the next grant that needs no other change than the time.
+        /// The timer for the next grant that depends only on the time.
         var timer: Timer?
         var lastTimerNumber = 0
     }
@@ -40,8 +41,8 @@ final class TransferScheduler: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - limit: The maximum number of transfers that run.
-    ///   - openLimit: The maximum number of transfers with open files, which includes those that verify or place their
+    ///   - limit: The maximum number of running transfers.
+    ///   - openLimit: The maximum number of transfers with open files, including transfers that verify or place their
     ///     files; nil for `limit`.
     ///   - seed: The seed of the random delays between attempts to connect.
     init(
@@ -71,20 +72,20 @@ final class TransferScheduler: Sendable {
         }
     }
 
-    /// Changes the priority of a waiting request, and the number of retries that its transfer permits; nil for no change.
+    /// Changes the priority of a waiting request, and, unless it is nil, the number of retries of its transfer.
     func setPriority(
         _ priority: DownloadRequest.Priority, retryLimit: Int? = nil, of ticket: PermitQueue.Ticket
     ) {
         state.withLock { $0.queue.setPriority(priority, retryLimit: retryLimit, of: ticket) }
     }
 
-    /// Returns the reason why the origin of a waiting request accepts none at present; nil if it does.
+    /// Returns the reason why the origin of a waiting request currently accepts no requests; nil if it accepts them.
     func hindrance(of ticket: PermitQueue.Ticket) -> OriginState.Hindrance? {
         state.withLock { $0.queue.hindrance(of: ticket, at: time.now) }
     }
 
-    /// Moves a permit to another origin if a request may be sent to it now; otherwise releases the permit, so that other
-    /// transfers can use it in the meantime.
+    /// Moves a permit to another origin if a request may be sent to it now; otherwise releases the permit, so that
+    /// other transfers can use it in the meantime.
     ///
     /// - Returns: Whether the ticket still has a permit.
     func move(_ ticket: PermitQueue.Ticket, to pair: OriginPair) -> Bool {
@@ -93,20 +94,20 @@ final class TransferScheduler: Sendable {
 
     /// Begins a request of a transfer to the origin of its permit.
     ///
-    /// If none may be sent now, the permit is released, and the result is nil.
+    /// If no request may be sent now, the permit is released, and the result is nil.
     func begin(_ ticket: PermitQueue.Ticket, _ url: URL? = nil) -> PermitQueue.Begun? {
         state.withLock { $0.queue.begin(ticket, url.map(ResourceID.init), at: time.now) }
     }
 
-    /// Begins an extra request of a transfer that runs; the result is nil if none may be sent now.
+    /// Begins an extra request of a running transfer; the result is nil if none may be sent now.
     func beginExtra(_ pair: OriginPair) -> PermitQueue.Begun? {
         state.withLock { $0.queue.beginExtra(for: pair, at: time.now) }
     }
 
-    /// Records the answer to a request, once.
+    /// Records the answer to a request; called once for each request.
     ///
-    /// - Returns: Whether permits may be granted or refused because of it, and what follows for the transfer, if it
-    ///   couldn't connect.
+    /// - Returns: Whether permits may be granted or refused because of the answer, and the next step of the transfer if
+    ///   it couldn't connect.
     func answered(
         _ request: PermitQueue.Begun, _ answer: RequestAnswer
     ) -> (permitsGrants: Bool, step: Outage.Step?) {
@@ -128,7 +129,8 @@ final class TransferScheduler: Sendable {
         }
     }
 
-    /// Lets another transfer use a permit whose transfer needs its host no more; a release must follow.
+    /// Makes a permit available to another transfer, because its transfer no longer needs the host; a release must
+    /// follow.
     func yield(_ ticket: PermitQueue.Ticket) {
         state.withLock { state in
             guard state.queue.stage(of: ticket) == .running else { return }
@@ -150,19 +152,19 @@ final class TransferScheduler: Sendable {
         }
     }
 
-    /// What the transfers of a host need.
+    /// The demand for connections with a host.
     struct Load: Sendable {
         /// The number of transfers that have a permit for the host.
         var runningCount = 0
-        /// Whether a transfer waits for the host, or for any permit.
+        /// Whether a transfer is waiting for the host, or for any permit.
         var isTransferWaiting = false
         /// A number that changes whenever a transfer of any host gets a permit, or yields or releases it.
         var changeCount = 0
-        /// What the origin of the bodies has shown about several connections of one file.
+        /// The observations about several connections of one file from the origin of the bodies.
         var connections = OriginConnections()
     }
 
-    /// Returns what the transfers of a host need at present, and what an origin has shown.
+    /// Returns the current demand for a host, and the observations about an origin.
     func load(of host: String, _ origin: Origin) -> Load {
         state.withLock { state in
             Load(
@@ -171,15 +173,15 @@ final class TransferScheduler: Sendable {
         }
     }
 
-    /// Changes what an origin has shown about several connections of one file.
+    /// Changes the observations about several connections of one file from an origin.
     func updateConnections(of origin: Origin, _ body: (inout OriginConnections) -> Void) {
         state.withLock { $0.queue.table.updateConnections(of: origin, at: time.now, body) }
     }
 
-    /// The transfers that wait because their origins can't be reached or ask to wait.
+    /// The transfers that are waiting because their origins are unreachable or ask for a delay.
     var heldUp: PermitQueue.HeldUp { state.withLock { $0.queue.heldUp } }
 
-    /// Calls `body`, on any thread, whenever ``heldUp`` has changed, until ``removeObserver(_:)`` is called.
+    /// Calls `body`, on any thread, after each change of ``heldUp``, until ``removeObserver(_:)`` is called.
     func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.lastObserver += 1
@@ -188,12 +190,12 @@ final class TransferScheduler: Sendable {
         }
     }
 
-    /// Removes an observer; a call that is in progress may still happen.
+    /// Removes an observer; a call that is already in progress may still happen.
     func removeObserver(_ number: Int) {
         _ = state.withLock { $0.observers.removeValue(forKey: number) }
     }
 
-    /// Grants no more permits, because all transfers are ended.
+    /// Stops granting permits, because all transfers are ended.
     func close() {
         let timer = state.withLock { state in
             state.isClosed = true
@@ -203,7 +205,7 @@ final class TransferScheduler: Sendable {
         timer?.cancel()
     }
 
-    /// Grants all permits that are available, and notifies their receivers; no lock may be held.
+    /// Grants all available permits, and notifies their receivers; no lock may be held.
     func deliverGrants() {
         let now = time.now
         let (grants, obsolete, timer, notices) = state.withLock {
@@ -227,10 +229,10 @@ final class TransferScheduler: Sendable {
         for observer in notices.observers { observer() }
     }
 
-    /// An effect that delivers the available grants; it must follow every change that was made under another lock.
+    /// An effect that delivers the available grants; it must follow every change that is made under another lock.
     var deliveryOfGrants: DeferredEffect { DeferredEffect { [self] in deliverGrants() } }
 
-    /// What is to be reported without a lock, besides grants.
+    /// Notifications, apart from grants, that are delivered without a lock.
     private struct Notices {
         var refusals: [Refusal] = []
         var hindered: Grants = []
@@ -253,7 +255,7 @@ final class TransferScheduler: Sendable {
             state.timer = nil
             return nil
         }
-        // A timer that is too early delivers no grants, and is followed by another one.
+        // A timer that fires too early delivers no grants, and another timer follows it.
         if let timer = state.timer, timer.due <= due { return nil }
         state.lastTimerNumber += 1
         state.timer = Timer(number: state.lastTimerNumber, due: due)
@@ -263,7 +265,7 @@ final class TransferScheduler: Sendable {
     private func schedule(_ timer: Timer) {
         let action = time.schedule(after: timer.due - time.now) { [weak self] in self?.timerFired(timer.number) }
         let isObsolete = state.withLock { state in
-            // The race with the timer itself, or with a change that has replaced it.
+            // The timer may have fired already, or another change may have replaced it.
             guard state.timer?.number == timer.number else { return true }
             state.timer?.action = action
             return false
@@ -271,7 +273,7 @@ final class TransferScheduler: Sendable {
         if isObsolete {
             action.cancel()
         } else if time.now >= timer.due {
-            // The clock has passed the time before the action was scheduled, which is therefore late.
+            // The time had already passed when the action was scheduled, so the action would be late.
             timerFired(timer.number)
         }
     }

@@ -1,9 +1,9 @@
-/// The time that one subscriber has left for its whole download, not counting pauses.
+/// The remaining time of one subscriber for its whole download, not counting pauses.
 struct DeadlineClock: Sendable {
     /// The maximum duration of the download.
     let limit: Duration
     private var used = Duration.zero
-    /// The time from which the duration counts; nil during a pause.
+    /// The time from which the current period counts; nil during a pause.
     private var since: Duration?
 
     init(limit: Duration) {

@@ -1,8 +1,8 @@
 /// The events of a subscriber that are kept until its first stream is opened.
 ///
-/// The history contains at most 100 events, whatever a server does. A progress event replaces a progress event that is
-/// the last one. If the history is full, the oldest event is removed, and ``DownloadEvent/omitted(count:)`` takes the
-/// place of the removed events.
+/// The history contains at most 100 events, whatever the server does. Consecutive progress events are replaced by the
+/// latest one. If the history is full, the oldest event is removed, and ``DownloadEvent/omitted(count:)`` represents
+/// the removed events.
 struct EventHistory: Sendable {
     private static let capacity = 100
 
@@ -16,7 +16,7 @@ struct EventHistory: Sendable {
             return
         }
         if events.count == Self.capacity { omittedCount += events.removeFirst().omissionCount }
-        // As many as a small file has, so that the array doesn't grow step by step.
+        // The number of events of a small file, so that the array doesn't grow repeatedly.
         if events.isEmpty { events.reserveCapacity(6) }
         events.append(event)
     }
@@ -28,7 +28,7 @@ struct EventHistory: Sendable {
 extension DownloadEvent {
     /// The number by which the removal of the event increases the count of omitted events.
     ///
-    /// Progress may be coalesced at any time, so it doesn't count.
+    /// Progress events don't count, because they may be coalesced at any time.
     var omissionCount: Int {
         switch self {
         case .progress: 0

@@ -1,11 +1,11 @@
 /// The producer of one stream that ``Download/events`` has returned.
 ///
-/// Events are added under the lock of the transfer and delivered without it, in their order: the first thread that finds
-/// no delivery in progress delivers until nothing is left, and others only add. The standard library's buffer holds the
-/// unread events, at most ``capacity``. It can't replace an event, so each progress event is delivered, and the latest one
-/// always is.
+/// Events are added under the lock of the transfer and delivered without it, in order. The first thread that finds no
+/// delivery in progress delivers events until none is left; other threads only add. The standard library's buffer holds
+/// at most ``capacity`` unread events. It can't replace an event, so every progress event is added, and the latest
+/// event is never dropped.
 final class EventStream: Sendable {
-    /// The largest number of unread events; the oldest one is omitted when another is added.
+    /// The maximum number of unread events; when another event is added, the oldest one is omitted.
     static let capacity = 1000
 
     fileprivate enum Item: Sendable {
@@ -17,9 +17,9 @@ final class EventStream: Sendable {
         var items: [Item] = []
         var isDelivering = false
         var deliveredCount = 0
-        /// The number of unread events after the last delivery; some may have been read since.
+        /// The number of unread events after the last delivery; the reader may have read some of them since.
         var unreadCount = 0
-        /// The number of omitted events that the reader doesn't know about.
+        /// The number of omitted events that have not been reported to the reader.
         var omittedCount = 0
         /// Whether the last report of omitted events was delivered.
         var isComplete = false
@@ -34,8 +34,8 @@ final class EventStream: Sendable {
 
     /// Opens a stream of a subscriber's events.
     ///
-    /// A reader whose task is canceled receives an error, even if the cancellation happens between two events: the stream
-    /// of a closure, `AsyncThrowingStream(unfolding:)`, would end as if the download had finished.
+    /// A reader whose task is canceled receives an error, even between two events. A stream created by
+    /// `AsyncThrowingStream(unfolding:)` would end without an error instead, as if the download had finished.
     static func open(
         of subscriber: SubscriberID, _ transfer: any SubscribedTransfer
     ) -> AsyncThrowingStream<DownloadEvent, any Error> {
@@ -45,10 +45,10 @@ final class EventStream: Sendable {
         let stream = transfer.openStream(subscriber, producer)
         continuation.onTermination = { termination in
             guard case .cancelled = termination else { return }
-            // A released stream is reported as canceled, too. Its storage doesn't exist anymore, whereas that of a task
-            // that waits for an event, or asks for the next one, does.
+            // A released stream is also reported as canceled. Its storage no longer exists, whereas the storage still
+            // exists while a canceled task waits for an event or requests the next one.
             let isCancellation = Task.isCancelled || reader.isAlive
-            // The first error that a stream is finished with is the one that its reader receives.
+            // The reader receives the first error with which the stream is finished.
             continuation.finish(
                 throwing: transfer.closeStream(subscriber, stream: stream, isCancellation: isCancellation))
         }
@@ -62,7 +62,7 @@ final class EventStream: Sendable {
         return (events, EventStream(continuation))
     }
 
-    /// The number of events that the reader has received or can read; -1 while others are being delivered.
+    /// The number of events that the reader has received or can read; -1 while a delivery is in progress.
     var deliveredCount: Int { state.withLock { $0.isDelivering ? -1 : $0.deliveredCount } }
 
     /// Adds events; the returned effect delivers them.
@@ -107,7 +107,7 @@ extension EventStream.State {
         return nil
     }
 
-    /// Whether the stream ends after the next event, and the last report of omitted events is still due.
+    /// Whether the stream ends after at most one more event, and a final report of omitted events is still due.
     private var isEnding: Bool {
         switch items.last {
         case .end?: items.count <= 2 && !isComplete
@@ -115,7 +115,7 @@ extension EventStream.State {
         }
     }
 
-    /// Records what has happened to the unread events.
+    /// Records the result of the delivery of an event.
     fileprivate mutating func yielded(
         _ result: AsyncThrowingStream<DownloadEvent, any Error>.Continuation.YieldResult
     ) {

@@ -1,4 +1,4 @@
-/// Which subscribers of a transfer have accepted its response, and which closures are still being called (rule 66).
+/// The subscribers' decisions about a response, and their validation closures that are still running (rule 66).
 struct ResponseAcceptance: Sendable {
     /// A call of a subscriber's closure.
     private struct Validation: Sendable {
@@ -6,28 +6,29 @@ struct ResponseAcceptance: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// The response that the subscribers were asked about last.
+    /// The response that the subscribers were last asked about.
     private(set) var candidate: CandidateResponse?
     private var accepted: Set<SubscriberID> = []
     private var refused: Set<SubscriberID> = []
-    /// The last subscriber that was detached after it had accepted the response.
+    /// The last subscriber that was detached after accepting the response.
     private var departed: SubscriberID?
     private var validations: [SubscriberID: Validation] = [:]
     private var validationCount = 0
     /// The exchange whose body is held back.
     private var heldExchange: ExchangeID?
-    /// The gate that opens when no closure is being called; nil while nothing waits for that.
+    /// The gate that opens when no closure is running; nil while nothing waits for it.
     private var gate: Gate?
 
-    /// Whether closures are being called.
+    /// Whether closures are running.
     var isPending: Bool { !validations.isEmpty }
 
-    /// Whether the body may flow: a subscriber has accepted the response, or no closure is being called.
+    /// Whether the body may flow: a subscriber has accepted the response, or no closure is running.
     ///
-    /// A subscriber whose closure takes long doesn't delay the others. It gets no file before it has accepted the response.
+    /// A slow closure of one subscriber doesn't delay the others. Its subscriber receives no file before it accepts the
+    /// response.
     var permitsBody: Bool { !accepted.isEmpty || !isPending }
 
-    /// Returns whether the closure of a subscriber is being called.
+    /// Returns whether the closure of a subscriber is running.
     func isPending(_ id: SubscriberID) -> Bool { validations[id] != nil }
 
     /// Returns whether a subscriber that was detached had accepted the response.
@@ -39,9 +40,10 @@ struct ResponseAcceptance: Sendable {
     /// Returns whether a subscriber still has to be asked about the response.
     func mustAsk(_ id: SubscriberID) -> Bool { !accepted.contains(id) && validations[id] == nil }
 
-    /// Begins with a response, and returns the closures' tasks that are of no more use.
+    /// Starts the decisions about a response, and returns the obsolete closures' tasks.
     ///
-    /// - Parameter continues: Whether it continues the bytes, so that it belongs to the representation that was accepted.
+    /// - Parameter continues: Whether the response continues the bytes, so that it belongs to the accepted
+    ///   representation.
     mutating func begin(_ new: CandidateResponse, continues: Bool) -> [Task<Void, Never>] {
         defer { candidate = new }
         if continues || candidate.map(new.isSame) ?? false { return [] }
@@ -66,23 +68,24 @@ struct ResponseAcceptance: Sendable {
         return validationCount
     }
 
-    /// Stores the task of a call, and returns whether the call is still of use.
+    /// Stores the task of a call, and returns whether the call is still needed.
     mutating func started(_ task: Task<Void, Never>, _ id: SubscriberID, number: Int) -> Bool {
         guard validations[id]?.number == number else { return false }
         validations[id]?.task = task
         return true
     }
 
-    /// Ends a call, and returns whether it was still of use.
+    /// Ends a call, and returns whether it was still needed.
     mutating func ended(_ id: SubscriberID, number: Int) -> Bool {
         guard validations[id]?.number == number else { return false }
         validations[id] = nil
         return true
     }
 
-    /// Forgets a subscriber that is detached, and returns the task of its closure, to be canceled.
+    /// Removes a subscriber that is being detached, and returns the task of its closure to be canceled.
     ///
-    /// A subscriber that leaves while its closure is called has not accepted the response, so it gets no file.
+    /// A subscriber that is detached while its closure is running has not accepted the response, so it receives no
+    /// file.
     mutating func remove(_ id: SubscriberID) -> Task<Void, Never>? {
         if accepted.remove(id) != nil { departed = id }
         guard let validation = validations.removeValue(forKey: id) else { return nil }
@@ -101,13 +104,13 @@ struct ResponseAcceptance: Sendable {
     /// Returns the exchange whose body was held back, once, when its body may flow.
     mutating func takeHeldExchange() -> ExchangeID? { permitsBody ? heldExchange.take() : nil }
 
-    /// Ends all calls, and returns their tasks, to be canceled.
+    /// Ends all calls, and returns their tasks to be canceled.
     mutating func removeAll() -> [Task<Void, Never>] {
         defer { validations = [:] }
         return validations.values.compactMap(\.task)
     }
 
-    /// Returns the gate that opens when no closure is being called; nil if that is so already.
+    /// Returns a gate that opens when no closure is running; nil if none is running now.
     mutating func whenSettled() -> Gate? {
         guard isPending else { return nil }
         let gate = gate ?? Gate()
@@ -115,6 +118,6 @@ struct ResponseAcceptance: Sendable {
         return gate
     }
 
-    /// Returns the gate to open, once, when no closure is being called.
+    /// Returns the gate to open, once, when no closure is running.
     mutating func takeGate() -> Gate? { isPending ? nil : gate.take() }
 }

@@ -1,7 +1,7 @@
-/// Elements by identifiers that are added in nearly ascending order, without a hash table.
+/// A table of elements whose identifiers are added in nearly ascending order, without hashing.
 ///
-/// Adding an element with the highest identifier takes O(1) steps, and finding or removing one O(log n) steps, averaged
-/// over many calls. Elements are changed in place.
+/// Adding an element with the highest identifier takes O(1) steps, and finding or removing an element takes O(log n)
+/// steps (amortized). Elements are changed in place.
 struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
     fileprivate struct Entry: Sendable {
         let id: ID
@@ -25,7 +25,7 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
     /// The elements in the order of their identifiers.
     var elements: Elements { Elements(entries: entries) }
 
-    /// Returns a copy of an element, or nil if there is none with this identifier.
+    /// Returns a copy of the element with this identifier, if it exists.
     subscript(id: ID) -> Element? { index(of: id).flatMap { entries[$0].element } }
 
     func contains(_ id: ID) -> Bool {
@@ -38,7 +38,7 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
         entries.first { $0.element.map(isWanted) ?? false }?.id
     }
 
-    /// Adds an element with an identifier that was not used before.
+    /// Adds an element with an identifier that has not been used before.
     mutating func insert(_ element: Element, id: ID) {
         let position = entries.withUnsafeBufferPointer { Self.position(of: id, in: $0) }
         precondition(position == entries.count || entries[position].id != id, "\(id) is already used")
@@ -46,7 +46,7 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
         count += 1
     }
 
-    /// Removes and returns an element; nil if there is none with this identifier.
+    /// Removes and returns the element with this identifier, if it exists.
     @discardableResult
     mutating func remove(_ id: ID) -> Element? {
         guard let index = index(of: id), let element = entries[index].element.take() else { return nil }
@@ -65,7 +65,7 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
         count = entries.count
     }
 
-    /// Changes an element, and returns what `body` returns; nil if there is no element with this identifier.
+    /// Changes the element with this identifier, and returns the result of `body`; nil if it doesn't exist.
     mutating func update<Value>(_ id: ID, _ body: (inout Element) -> Value) -> Value? {
         index(of: id).flatMap { update(at: $0, body) }
     }
@@ -79,11 +79,11 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
     }
 
     private mutating func update<Value>(at index: Int, _ body: (inout Element) -> Value) -> Value? {
-        // Through a pointer, the element is neither copied nor moved out of the table and back.
+        // Through a pointer, the element is changed in place instead of being moved out of the table and back.
         entries.withUnsafeMutableBufferPointer { $0[index].element.update(body) }
     }
 
-    /// Returns the position of the entry with this identifier, if there is one.
+    /// Returns the position of the entry with this identifier, if it exists.
     private func index(of id: ID) -> Int? {
         entries.withUnsafeBufferPointer { entries in
             let position = Self.position(of: id, in: entries)
@@ -122,7 +122,7 @@ extension SerialTable {
 }
 
 extension Optional {
-    /// Changes the wrapped value in place, and returns what `body` returns; nil if there is none.
+    /// Changes the wrapped value in place, and returns the result of `body`; nil if the optional is nil.
     fileprivate mutating func update<Value>(_ body: (inout Wrapped) -> Value) -> Value? {
         guard self != nil else { return nil }
         // swift-format-ignore: NeverForceUnwrap

@@ -14,7 +14,7 @@ protocol SubscribedTransfer: AnyObject, Sendable {
     func closeStream(_ id: SubscriberID, stream: StreamID, isCancellation: Bool) -> DownloadError
     /// Adds an observer, which is called after each change of the subscriber's status, on any thread.
     func addObserver(_ id: SubscriberID, _ observer: @escaping @Sendable () -> Void) -> ObserverID
-    /// Removes an observer; a call that is in progress may still happen.
+    /// Removes an observer; a call that is already in progress may still happen.
     func removeObserver(_ observer: ObserverID, of id: SubscriberID)
     /// Creates the identifier of a consumer that awaits an outcome.
     func newWaiter() -> WaiterID
@@ -24,7 +24,7 @@ protocol SubscribedTransfer: AnyObject, Sendable {
     ) -> WaitAnswer
     /// Removes a consumer whose task was canceled, which may detach the subscriber.
     func cancelWait(_ waiter: WaiterID, of id: SubscriberID)
-    /// Whether outcomes are remembered until they are acknowledged, as those of a background session are.
+    /// Whether outcomes are remembered until they are acknowledged, as in a background session.
     var remembersOutcomes: Bool { get }
     /// Records that the app has received the subscriber's outcome.
     func acknowledge(_ id: SubscriberID)
@@ -52,7 +52,7 @@ enum WaitAnswer: Sendable {
 }
 
 extension SubscribedTransfer {
-    /// Returns the subscriber's outcome, and waits for it if necessary.
+    /// Returns the subscriber's outcome, after waiting for it if necessary.
     ///
     /// If the task is canceled, even after the outcome has arrived, the result is ``DownloadError/Code/cancelled``, and
     /// the subscriber is detached unless it has other consumers.
@@ -72,29 +72,30 @@ extension SubscribedTransfer {
 
     /// Calls `body` once with the subscriber's outcome, possibly before this method returns.
     ///
-    /// A closure that waits this way counts as a consumer of the subscriber.
+    /// The closure counts as a consumer of the subscriber.
     func whenEnded(_ id: SubscriberID, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
         if case .now(let outcome) = wait(newWaiter(), of: id, resume: body) { body(outcome) }
     }
 }
 
 extension Subscriber.Outcome {
-    /// Whether the consumer, or the handle, was canceled, so that the outcome of the transfer was not received.
+    /// Whether the outcome is a cancellation of the consumer or the handle, so that the transfer's outcome wasn't
+    /// received.
     fileprivate var isCancellation: Bool {
         if case .failure(let error) = self { error.code == .cancelled } else { false }
     }
 }
 
-/// A handle that was added to a subscriber, and that has to be released once.
+/// A handle that was added to a subscriber; it has to be released once.
 struct AddedHandle: Sendable {
     let id: DownloadID
     let subscriber: SubscriberID
     let request: DownloadRequest
-    /// Whether the subscriber joined a transfer that had others.
+    /// Whether the subscriber joined a transfer with other subscribers.
     let isCoalesced: Bool
 }
 
-/// A subscriber that has been attached, and the effects to perform when no lock is held.
+/// An attached subscriber, and the effects to perform without a lock.
 struct Attachment: Sendable {
     let id: SubscriberID
     let performEffects: @Sendable () -> Void

@@ -1,6 +1,6 @@
 /// One download that is attached to a transfer: its request, its readers and observers, and its outcome.
 ///
-/// A value without effects: functions return the effects, which are performed when no lock is held.
+/// This is a value without side effects: functions return the effects, which are performed without a lock.
 struct Subscriber: Sendable {
     typealias Outcome = Result<DownloadedFile, DownloadError>
 
@@ -8,9 +8,9 @@ struct Subscriber: Sendable {
     let request: DownloadRequest
     var policies: ResolvedPolicies
     private(set) var isPaused = false
-    /// The number of handles that exist.
+    /// The number of existing handles.
     var handleCount = 1
-    /// Whether the subscriber joined a transfer that had others.
+    /// Whether the subscriber joined a transfer with other subscribers.
     var isCoalesced = false
     private(set) var outcome: Outcome?
     /// The progress when the outcome was set.
@@ -19,17 +19,17 @@ struct Subscriber: Sendable {
     private(set) var history: EventHistory? = EventHistory()
     /// The open streams.
     private(set) var streams = SerialTable<StreamID, EventStream>()
-    /// The closures to call after each change, for observers, which keep nothing alive.
+    /// The observers' closures to call after each change; observers don't keep the download alive.
     private var observers = SerialTable<ObserverID, @Sendable () -> Void>()
     /// The closures to call with the outcome.
     var waiters = SerialTable<WaiterID, @Sendable (Outcome) -> Void>()
-    /// The path that is reserved for its file.
+    /// The path that is reserved for the subscriber's file.
     var reservedPath: String?
     private(set) var deadline: DeadlineClock?
     /// The timer of the deadline.
     var deadlineTimer: (any ScheduledAction)?
 
-    /// Creates a subscriber whose time starts to count.
+    /// Creates a subscriber and starts its deadline.
     init(_ downloadID: DownloadID, request: DownloadRequest, policies: ResolvedPolicies, at now: Duration) {
         self.downloadID = downloadID
         self.request = request
@@ -41,14 +41,15 @@ struct Subscriber: Sendable {
     /// Whether a handle exists.
     var isHeld: Bool { handleCount > 0 }
 
-    /// Whether anything reads the events or awaits the outcome, not counting observers.
+    /// Whether a stream or a consumer uses the subscriber, not counting observers.
     var hasConsumers: Bool { !waiters.isEmpty || !streams.isEmpty }
 
-    /// Whether the subscriber is paused, and nothing refers to it: it can be resumed only by its URL, or with all others.
+    /// Whether the subscriber is paused and unreferenced, so that only its URL or an operation on all downloads can
+    /// resume it.
     var isUnreachable: Bool { isPaused && !isHeld && !hasConsumers }
 
-    /// Whether nothing can refer to the subscriber any more: it has its outcome, its handles were released, and
-    /// nothing reads or awaits.
+    /// Whether nothing can refer to the subscriber anymore: it has its outcome, and its handles, streams, consumers,
+    /// and observers are gone.
     var isForgettable: Bool { outcome != nil && !isHeld && !hasConsumers && observers.isEmpty }
 
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
@@ -56,7 +57,7 @@ struct Subscriber: Sendable {
         return streams.elements.flatMap { $0.element.put([event]) }
     }
 
-    /// Pauses or resumes; the deadline doesn't count the time of a pause.
+    /// Pauses or resumes the subscriber; pauses don't count toward the deadline.
     mutating func setPaused(_ isPaused: Bool, at now: Duration) {
         self.isPaused = isPaused
         if isPaused {
@@ -66,7 +67,7 @@ struct Subscriber: Sendable {
         }
     }
 
-    /// Sets the outcome, and delivers it to everything that reads or awaits.
+    /// Sets the outcome, and delivers it to all streams and consumers.
     mutating func end(_ outcome: Outcome, at progress: DownloadProgress) -> [DeferredEffect] {
         (self.outcome, lastProgress) = (outcome, progress)
         var effects: [DeferredEffect] = []
@@ -100,9 +101,10 @@ struct Subscriber: Sendable {
 extension Subscriber {
     /// Opens a stream.
     ///
-    /// The first stream receives everything since the subscriber was attached; a later one begins with the current state.
+    /// The first stream receives all events since the subscriber was attached; a later stream begins with the current
+    /// state.
     ///
-    /// - Parameter presentation: Returns the events that describe the current state.
+    /// - Parameter presentation: A closure that returns the events that describe the current state.
     mutating func openStream(
         _ stream: EventStream, as id: StreamID, _ presentation: (Subscriber) -> [DownloadEvent]
     ) -> [DeferredEffect] {
@@ -116,7 +118,7 @@ extension Subscriber {
         }
     }
 
-    /// Forgets a stream that is no longer read, and returns whether it was open.
+    /// Removes a stream that is no longer read, and returns whether it was open.
     mutating func closeStream(_ id: StreamID) -> Bool { streams.remove(id) != nil }
 
     /// Adds an observer, which is called after each change until it is removed.

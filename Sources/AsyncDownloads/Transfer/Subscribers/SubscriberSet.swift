@@ -1,40 +1,40 @@
 internal import Foundation
 
-/// The subscribers of one transfer, and what they demand together.
+/// The subscribers of one transfer, and their combined requirements.
 ///
-/// The cost of combining their policies depends on the number of different limits and policies, which is small,
-/// and not on the number of subscribers. A subscriber that has its outcome is removed when its handles and its
-/// streams are released.
+/// The cost of combining their policies depends on the number of distinct policies, which is small, and not on the
+/// number of subscribers. A subscriber with an outcome is removed when its handles, streams, consumers, and observers
+/// are gone.
 struct SubscriberSet: Sendable {
     typealias Outcome = Subscriber.Outcome
 
     /// The subscribers without an outcome.
     private var running = SerialTable<SubscriberID, Subscriber>()
-    /// The subscribers with an outcome that something can still refer to.
+    /// The subscribers with an outcome that are still referenced.
     private var ended: [SubscriberID: Subscriber] = [:]
     private var pausedCount = 0
-    /// The policies of the running subscribers, each once.
+    /// The distinct policies of the running subscribers.
     private var policies = ResolvedPolicies.Tally()
-    /// The policies of those that aren't paused.
+    /// The distinct policies of the running subscribers that aren't paused.
     private var unpausedPolicies = ResolvedPolicies.Tally()
-    /// The subscriber that detached last, for which the transfer may continue.
+    /// The subscriber that was detached last; the transfer may continue on its behalf.
     private(set) var lastDetached: (id: SubscriberID, request: DownloadRequest)?
 
     /// The downloads to record with the bytes.
     ///
-    /// These are the subscribers without an outcome, and those that only a shutdown has ended. The last one remains, because
-    /// its bytes are kept.
+    /// These are the subscribers without an outcome, and the subscribers that were ended only by a shutdown. The last
+    /// subscriber remains recorded, because its bytes are kept.
     private(set) var recorded: [(id: DownloadID, request: DownloadRequest)] = []
 
     /// The algorithms of the expected checksums, including those of detached subscribers.
     private(set) var algorithms: Set<Checksum.Algorithm> = []
-    /// Whether a subscriber expects no checksum, so that the server's digest is used.
+    /// Whether a subscriber specifies no checksum, so that the server's digest is used.
     private(set) var isAnyUnchecked = false
-    /// Whether a subscriber wants a file, including detached ones.
+    /// Whether a subscriber, possibly detached, wants a file.
     private(set) var wantsFile = false
-    /// Whether there was an observer.
+    /// Whether an observer has ever been added.
     private var hasObservers = false
-    /// The subscribers of which something has changed since ``notifications()``; nil for all.
+    /// The subscribers that have changed since the last call of ``notifications()``; nil for all.
     private var changed: Set<SubscriberID>? = []
     private var subscriberNumbers = SerialNumbers<SubscriberID>()
     private var streamNumbers = SerialNumbers<StreamID>()
@@ -67,17 +67,17 @@ struct SubscriberSet: Sendable {
     /// The highest priority of the subscribers without an outcome.
     var priority: DownloadRequest.Priority { policies.values.lazy.map(\.priority).max() ?? .low }
 
-    /// The policies that the transfer respects for the subscribers without an outcome; nil if there are none.
+    /// The combined policies of the subscribers without an outcome; nil if every subscriber has its outcome.
     var combinedPolicies: ResolvedPolicies? {
         var all = policies.combined
-        // A subscriber that has left may have wanted a file.
+        // A detached subscriber may have wanted a file.
         all?.wantsFile = wantsFile
-        // The transfer runs for those that aren't paused, so it uses no network that only a paused one permits.
+        // A network is used only if a subscriber that isn't paused permits it.
         if let unpaused = unpausedPolicies.combined { all?.networkAccess = unpaused.networkAccess }
         return all
     }
 
-    /// Returns the subscribers that accept fewer than `count` bytes, if others accept more.
+    /// Returns the subscribers that accept fewer than `count` bytes, if other subscribers accept more.
     func oversized(_ count: Int64) -> [(id: SubscriberID, error: DownloadError)] {
         let limits = policies.values.lazy.map(\.maximumByteCount)
         guard limits.contains(where: { $0.map { $0 < count } ?? false }), limits.contains(where: { $0 != limits.first })
@@ -104,7 +104,7 @@ struct SubscriberSet: Sendable {
 
     /// Opens a stream of a subscriber, and returns its identifier.
     ///
-    /// - Parameter presentation: Returns the events that describe the current state.
+    /// - Parameter presentation: A closure that returns the events that describe the current state.
     mutating func openStream(
         _ stream: EventStream, of id: SubscriberID, _ effects: inout [DeferredEffect],
         _ presentation: (Subscriber) -> [DownloadEvent]
@@ -124,12 +124,12 @@ struct SubscriberSet: Sendable {
         return number
     }
 
-    /// Records that something has changed for all subscribers, such as the state of the transfer.
+    /// Records a change that affects all subscribers, such as the state of the transfer.
     mutating func allChanged() {
         if hasObservers { changed = nil }
     }
 
-    /// Records that something has changed for one subscriber.
+    /// Records a change that affects one subscriber.
     private mutating func hasChanged(_ id: SubscriberID) {
         if hasObservers { changed?.insert(id) }
     }
@@ -144,14 +144,14 @@ struct SubscriberSet: Sendable {
     /// Creates the identifier of a consumer that awaits an outcome.
     mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
 
-    /// Continues the identifiers of consumers that were created before there was a set.
+    /// Continues the numbering of consumers that were created before this set.
     mutating func continueNumbers(of waiters: SerialNumbers<WaiterID>) {
         waiterNumbers = waiters
     }
 
     /// Adds a subscriber.
     ///
-    /// Its first buffer collects events from now on, and its time counts unless it is paused.
+    /// Its history collects events from now on, and its deadline runs unless it is paused.
     mutating func add(
         _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies, isPaused: Bool = false,
         at now: Duration
@@ -204,7 +204,7 @@ struct SubscriberSet: Sendable {
 
     /// Sets the outcome of one subscriber, which is final.
     ///
-    /// - Parameter progress: The progress of the transfer, which is the last one of the subscriber.
+    /// - Parameter progress: The final progress of the subscriber.
     mutating func end(
         _ id: SubscriberID, _ outcome: Outcome, at progress: DownloadProgress = DownloadProgress()
     ) -> [DeferredEffect] {
@@ -213,13 +213,13 @@ struct SubscriberSet: Sendable {
         policies.remove(subscriber.policies)
         lastDetached = (id, subscriber.request)
         if activeCount > 0, !outcome.isShutdown { recorded.removeAll { $0.id == subscriber.downloadID } }
-        // The outcome is the last change, and the observers are notified of it after the consumers.
+        // The outcome is the last change, and observers are notified of it after the consumers.
         let effects = subscriber.end(outcome, at: progress) + subscriber.notifications
         if !subscriber.isForgettable { ended[id] = subscriber }
         return effects
     }
 
-    /// Changes one subscriber, which is removed when nothing can refer to it any more.
+    /// Changes one subscriber, and removes it if nothing can refer to it anymore.
     mutating func update<Value>(_ id: SubscriberID, _ body: (inout Subscriber) -> Value) -> Value? {
         if running.contains(id) { return running.update(id, body) }
         guard var subscriber = ended.removeValue(forKey: id) else { return nil }
@@ -286,8 +286,8 @@ struct SubscriberSet: Sendable {
 extension SubscriberSet {
     /// Adds a consumer that awaits the outcome of a subscriber.
     ///
-    /// - Returns: The answer; nil if the task of the consumer is canceled, also if there is an outcome. Its cancellation
-    ///   handler was called already, and has found no consumer.
+    /// - Returns: The answer; nil if the task of the consumer is canceled, even if the outcome exists. The cancellation
+    ///   handler has then already been called, without finding the consumer.
     mutating func wait(
         _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (Outcome) -> Void
     ) -> WaitAnswer? {

@@ -1,12 +1,12 @@
 internal import struct Foundation.Date
 
-/// The condition of a download, as its subscriber sees it.
+/// The status of a download from the perspective of its subscriber.
 struct SubscriberStatus: Sendable, Hashable {
     var state = DownloadState.failed
     var progress = DownloadProgress()
-    /// The reason why the download waits; nil unless it does.
+    /// The reason why the download is waiting; nil if it isn't waiting.
     var waitingReason: WaitingReason?
-    /// The error that ended the download, or that of the last attempt while the download waits for the next one.
+    /// The error that ended the download, or the error of the last attempt while the download waits for the next one.
     var error: DownloadError?
     /// The time of the next attempt, if it is known.
     var nextAttempt: Date?
