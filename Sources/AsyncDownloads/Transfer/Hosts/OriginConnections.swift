@@ -43,7 +43,7 @@ struct OriginConnections: Sendable {
     func isReserved(at now: Duration) -> Bool { reservation.map { now < $0.end } ?? false }
 }
 
-// MARK: Observations
+// MARK: - Observations
 
 extension OriginConnections {
     /// Records that an origin with `count` connections has refused the only connection of another transfer.

@@ -2,33 +2,34 @@ internal import struct Foundation.URL
 
 /// The secret headers that a subscriber supplies for the requests of one attempt.
 ///
-/// They are needed before the first request of the attempt, and again after the first response with 401.
+/// They are needed before the first request of the attempt, and again after the first response with status 401.
 struct Authorization: Sendable {
-    /// What a subscriber has supplied.
+    /// The secret headers that a subscriber has supplied.
     struct Answer: Sendable, Hashable {
         var fields: HeaderFields = [:]
-        /// The origins to which the fields may be sent: those of the request that has supplied them.
+        /// The origins to which the fields may be sent, as determined by the request that has supplied them.
         var origins: Set<Origin> = []
     }
 
     private enum State: Sendable {
         /// The next request needs fields.
         case needed
-        /// The server has refused the fields before with 401 and these challenges.
+        /// The server has refused the previous fields with status 401 and these challenges.
         case refused(challenges: [String])
         /// The requests of the attempt contain these fields.
         ///
-        /// - Parameter isRenewed: Whether no response but 401 has arrived since they replaced refused ones.
+        /// - Parameter isRenewed: Whether the fields have replaced refused ones, and only responses with status 401
+        ///   have arrived since.
         case supplied(Answer, isRenewed: Bool)
     }
 
     private var state = State.needed
     private var attempt = 0
 
-    /// The fields of the next request; nil if there are none yet.
+    /// The fields of the next request; nil if none have been supplied.
     var answer: Answer? { if case .supplied(let answer, _) = state { answer } else { nil } }
 
-    /// Returns what a subscriber is to be asked before `url` is requested; nil if the fields are there.
+    /// Returns the request to a subscriber before `url` is requested; nil if the fields have been supplied.
     mutating func request(for url: URL) -> AuthorizationRequest? {
         switch state {
         case .needed:
@@ -42,7 +43,7 @@ struct Authorization: Sendable {
         }
     }
 
-    /// Uses what a subscriber has supplied.
+    /// Uses the fields that a subscriber has supplied.
     mutating func supply(_ answer: Answer) {
         if case .refused = state {
             state = .supplied(answer, isRenewed: true)
@@ -51,14 +52,15 @@ struct Authorization: Sendable {
         }
     }
 
-    /// Handles a response with 401, and returns whether other fields are worth a request.
+    /// Handles a response with status 401, and returns whether a request with other fields may succeed.
     mutating func refuse(challenges: [String]) -> Bool {
         guard case .supplied(_, isRenewed: false) = state else { return false }
         state = .refused(challenges: challenges)
         return true
     }
 
-    /// Records that the server has accepted a request, so that a later refusal is not that of renewed fields.
+    /// Records that the server has accepted a request, so that a later refusal doesn't count as a refusal of renewed
+    /// fields.
     mutating func accepted() {
         if case .supplied(let answer, isRenewed: true) = state {
             state = .supplied(answer, isRenewed: false)

@@ -1,7 +1,7 @@
-/// Decides when to save a checkpoint during an exchange: soon after the first bytes, then by size and by age.
+/// A schedule of checkpoints during an exchange: soon after the first bytes, then by size and by age.
 ///
-/// Between two checkpoints, marks record the bytes in case the process is killed; they need no sync. A checkpoint
-/// protects against the loss of power, and costs a sync of the data.
+/// Between two checkpoints, marks record the bytes in case the process is killed; marks need no sync. A checkpoint
+/// protects against a loss of power, at the cost of a sync of the data.
 struct CheckpointSchedule: Sendable {
     private static let firstSize: Int64 = 1 << 20
     private static let size: Int64 = 64 << 20
@@ -10,7 +10,7 @@ struct CheckpointSchedule: Sendable {
     private var isSaving = false
     private var unsaved: Int64 = 0
     private var hasSaved = false
-    /// The time of the last checkpoint or, before the first one, of the first bytes.
+    /// The time of the last checkpoint or, before the first checkpoint, of the first bytes.
     private var start: Duration?
 
     /// Counts written bytes, and returns whether a checkpoint is due.
@@ -27,7 +27,7 @@ struct CheckpointSchedule: Sendable {
         return isDue
     }
 
-    /// Records that a checkpoint is written, or could not be.
+    /// Records that the checkpoint has been written, or that writing it has failed.
     mutating func saved() {
         isSaving = false
     }
@@ -37,24 +37,24 @@ struct CheckpointSchedule: Sendable {
         (hasSaved, start) = (true, now)
     }
 
-    /// Starts again for a new representation, of which nothing is saved.
+    /// Starts again for a new representation that has no checkpoint yet.
     mutating func reset() {
         unsaved = 0
         (hasSaved, start) = (false, nil)
     }
 }
 
-/// Decides when to mark the written bytes: after each mebibyte, and a tenth of a second after the first unmarked byte.
+/// A schedule of marks: after each mebibyte, and a tenth of a second after the first unmarked byte.
 ///
-/// A mark costs two system calls, and engines deliver parts as small as 16 KiB. A kill therefore loses at most the
-/// bytes between two marks, and never a byte that was reported to a subscriber, if the partial file has a checkpoint.
+/// A mark costs two system calls, and engines deliver parts as small as 16 KiB. If the partial file has a checkpoint, a
+/// kill loses at most the bytes since the last mark, and no byte that was reported to a subscriber.
 struct MarkSchedule: Sendable {
     static let size: Int64 = 1 << 20
     static let age = Duration.milliseconds(100)
 
-    /// The step that follows after bytes were written.
+    /// The next step after bytes were written.
     enum Step: Sendable, Hashable {
-        /// Mark at once.
+        /// Mark the bytes immediately.
         case now
         /// Call ``MarkSchedule/isDue(at:)`` after the delay.
         case after(Duration)
@@ -64,7 +64,7 @@ struct MarkSchedule: Sendable {
     private var markedAt: Duration?
     private var isTimerSet = false
 
-    /// Counts written bytes, and returns what to do.
+    /// Counts written bytes, and returns the next step; nil for none.
     ///
     /// - Parameter isReported: Whether the bytes are reported to subscribers now.
     mutating func wrote(_ count: Int, at now: Duration, isReported: Bool) -> Step? {

@@ -6,20 +6,20 @@ struct ConnectionRate: Sendable, Hashable {
 
     private struct Window: Sendable, Hashable {
         let start: Duration
-        /// The time in callbacks up to the start.
+        /// The total callback time at the start.
         let callbackTime: Duration
         let position: Int64
     }
 
     private var window: Window?
-    /// The rates of the latest windows in bytes per second; the latest is the last one.
+    /// The rates of the latest windows in bytes per second, in chronological order.
     private var rates: [Double] = []
 
     /// Handles a periodic check.
     ///
     /// - Parameters:
-    ///   - position: The offset of the next byte that arrives.
-    ///   - callbackTime: The time so far in which this process could receive nothing.
+    ///   - position: The position of the next byte that arrives.
+    ///   - callbackTime: The total time in which this process could not receive.
     mutating func check(position: Int64, callbackTime: Duration, at now: Duration) {
         let next = Window(start: now, callbackTime: callbackTime, position: position)
         guard let window else { return window = next }
@@ -30,31 +30,30 @@ struct ConnectionRate: Sendable, Hashable {
         self.window = next
     }
 
-    /// Starts the present window again, because the connection was held back.
+    /// Restarts the present window, because the connection was held back.
     mutating func heldBack() {
         window = nil
     }
 
-    /// Returns the highest rate of the last windows; nil if fewer have ended.
+    /// Returns the highest rate of the last `count` windows; nil if fewer windows have ended.
     func highest(of count: Int) -> Double? { rates.count < count ? nil : rates.suffix(count).max() }
 }
 
-/// For how long a transfer waits until it replaces a slow connection.
+/// The number of slow windows after which a transfer replaces a connection.
 ///
-/// A connection is replaced when two windows are slow. If a connection is hardly faster than the one that it has
-/// replaced, the number of windows doubles: the server or the network is slow then, and every further connection would
-/// cost time.
+/// A connection is replaced after two slow windows. If it was hardly faster than the connection that it had replaced,
+/// the number of windows doubles: the server or the network is slow, and another replacement would only cost time.
 struct SlowConnectionPatience: Sendable, Hashable {
     private static let shortestWindowCount = 2
     static let longestWindowCount = 64
-    /// By how much a connection has to be faster than the one that it has replaced.
+    /// The minimum factor by which a connection has to be faster than the connection that it has replaced.
     private static let leastGain = 1.5
 
     /// The number of slow windows after which a connection is replaced.
     private(set) var windowCount = Self.shortestWindowCount
     private var replacedRate: Double?
 
-    /// Records that a connection with this rate is replaced.
+    /// Records that a connection with this rate is being replaced.
     mutating func replaced(_ rate: Double) {
         let isGain = replacedRate.map { rate >= Self.leastGain * $0 } ?? true
         windowCount = isGain ? Self.shortestWindowCount : min(windowCount * 2, Self.longestWindowCount)

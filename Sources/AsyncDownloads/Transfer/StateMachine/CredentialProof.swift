@@ -1,18 +1,20 @@
-/// The bytes that are fetched again and compared before bytes are continued that may have been received with other
-/// credentials: the first and the last 64 KiB of each range without a gap.
+/// The ranges to compare with the server's bytes before continuing bytes that may have been received with other
+/// credentials.
 ///
-/// Each range is compared, because exchanges that ran at the same time may have received them one by one.
+///  These are the first and the last 64 KiB of each received range.
 ///
-/// Entity tags often identify a revision instead of a user's content, so that an equal tag doesn't say whose the bytes
-/// are.
+/// Every range is compared, because concurrent exchanges may have received each range separately.
+///
+/// Entity tags often identify a revision instead of a user's content, so an equal tag doesn't prove that the bytes
+/// belong to the same user.
 struct CredentialProof: Sendable, Hashable {
-    /// The number of bytes that are compared at each end.
+    /// The number of bytes to compare at each end.
     static let length: Int64 = 64 << 10
 
-    /// The ranges that have not been compared, ascending.
+    /// The ranges that have not been compared, in ascending order.
     private var ranges: [Range<Int64>]
 
-    /// - Parameter received: The bytes that are to be continued.
+    /// - Parameter received: The bytes to be continued.
     init(_ received: IntervalSet) {
         ranges = received.ranges.flatMap { range in
             range.upperBound - range.lowerBound <= 2 * Self.length
@@ -24,7 +26,7 @@ struct CredentialProof: Sendable, Hashable {
         }
     }
 
-    /// The next range to compare; nil if all are equal.
+    /// The next range to compare; nil if all ranges were equal.
     var next: Range<Int64>? { ranges.first }
 
     /// Records that the bytes of the next range are equal up to `position`.

@@ -4,65 +4,65 @@ struct ExchangeProgress: Sendable {
     enum Preparation: Sendable, Hashable {
         /// An empty partial file is started for this representation before the head's callback returns.
         ///
-        /// Creating a file is fast, and engines drop what they have read when a connection breaks while the body is
-        /// held back. The body is held back only where bytes have to be removed first, which may take long.
+        /// Creating a file is fast, and engines discard buffered bytes if a connection breaks while its body is held
+        /// back. The body is therefore held back only if existing bytes have to be removed first, which may take long.
         case starting(Representation)
-        /// The store removes the bytes of another representation, or records what follows; the body is held back.
+        /// The store removes the bytes of another representation, or records the continuation; the body is held back.
         case store
     }
 
     /// The phase of an exchange.
     enum Phase: Sendable {
-        /// The request was sent, and no head was accepted. Continues with `proposed`, `preparing` or `receiving`.
+        /// The request was sent, and no head was accepted. Continues with `proposed`, `preparing`, or `receiving`.
         case connecting
-        /// A head waits for the subscribers to accept it, and the body is held back; the exchange may have ended meanwhile.
-        /// Continues with `connecting`, where the head is handled.
+        /// The subscribers have not accepted the head yet, and the body is held back; the exchange may already have
+        /// ended. Continues with `connecting`, where the head is handled.
         case proposed(ResponseHead, end: ExchangeEnd?)
-        /// A head was accepted, and the body doesn't flow yet. Continues with `receiving` or `endedEarly`.
+        /// A head was accepted, but the body doesn't flow yet. Continues with `receiving` or `endedEarly`.
         case preparing(Preparation)
-        /// The exchange ended while the store was preparing. Its bytes so far count, and the end is handled afterwards.
+        /// The exchange ended while the store was preparing. Its bytes still count, and the end is handled afterward.
         case endedEarly(ExchangeEnd)
-        /// The body arrives.
+        /// The body is arriving.
         case receiving
     }
 
     let request: RequestedRange
-    /// Whether the bytes are compared with those on disk instead of written.
+    /// Whether the bytes are compared with the bytes on disk instead of written.
     let compares: Bool
     /// Whether the request was sent while another exchange received; see ``ExtraExchanges``.
     let isExtra: Bool
     /// The bytes that were requested, up to the end of the object; nil if they are only compared.
     let range: Range<Int64>?
-    /// The time when the request was sent, or when the engine has got a network connection for it.
+    /// The time at which the request was sent, or at which the engine got a network connection for it.
     private(set) var sentAt: Duration
     private(set) var phase = Phase.connecting
-    /// The offset of the next byte that arrives.
+    /// The position of the next byte that arrives.
     private(set) var position: Int64
-    /// The offset after the last byte that the head announced; nil while it is unknown.
+    /// One past the last byte that the head announced; nil while unknown.
     private(set) var end: Int64?
     /// The bytes that the exchange has written.
     private(set) var written = IntervalSet()
     /// The number of bytes at the start of the body that are already on disk.
     private var skippedCount: Int64 = 0
-    /// Whether the engine waits until the device has a network connection.
+    /// Whether the engine is waiting for a network connection.
     private(set) var isWaitingForConnectivity = false
-    /// Whether more bytes arrived than were promised or allowed.
+    /// Whether more bytes have arrived than were promised or allowed.
     private(set) var hasOverflowed = false
     /// The number of writes and comparisons in progress.
     private var pendingWriteCount = 0
     /// The bytes that are being written.
     private(set) var writes: [Range<Int64>] = []
-    /// Whether a write has failed, after which no other one counts.
+    /// Whether a write has failed, after which no other write counts.
     private(set) var hasFailed = false
     /// The time at which the exchange was canceled.
     private(set) var canceledAt: Duration?
     /// The time at which bytes last arrived or were last written.
     private(set) var lastActivity: Duration
-    /// The time for which the server had sent nothing, at the last check.
+    /// The time for which the server had sent nothing, as of the last check.
     private(set) var idleTime = Duration.zero
     /// The rate at which the body arrives.
     private(set) var rate = ConnectionRate()
-    /// The time of the last check, and the callback time at that moment.
+    /// The time of the last check, and the callback time at that check.
     private var lastCheck: (at: Duration, callbackTime: Duration)?
     /// The callback time at the last check before ``lastActivity``.
     private var callbackTimeBefore = Duration.zero
@@ -80,7 +80,7 @@ struct ExchangeProgress: Sendable {
         (sentAt, lastActivity) = (now, now)
     }
 
-    /// Whether the exchange is to receive bytes, and no head was accepted.
+    /// Whether the exchange is expected to receive bytes, and no head was accepted.
     var isRequested: Bool { if case .connecting = phase { range != nil && !isCanceled } else { false } }
 
     /// Whether bytes are being written, so that the engine is held back.
@@ -120,14 +120,14 @@ extension ExchangeProgress {
         isWaitingForConnectivity = false
     }
 
-    /// Records that the engine sends the request now, because it has got a network connection.
+    /// Records that the engine is sending the request now, because it has got a network connection.
     mutating func connected(at now: Duration) {
         if case .connecting = phase { sentAt = now }
     }
 
-    /// Records whether the engine waits for a network connection, during which the server isn't idle.
+    /// Records whether the engine is waiting for a network connection, during which the server isn't considered idle.
     ///
-    /// - Returns: Whether this is a change.
+    /// - Returns: Whether the value has changed.
     mutating func setWaiting(_ isWaiting: Bool, at now: Duration) -> Bool {
         guard case .connecting = phase, !isCanceled, isWaitingForConnectivity != isWaiting else { return false }
         isWaitingForConnectivity = isWaiting
@@ -141,7 +141,7 @@ extension ExchangeProgress {
         isWaitingForConnectivity = false
     }
 
-    /// Returns the head that the subscribers have accepted, to be handled now, and the end if that was reported.
+    /// Returns the head that the subscribers have accepted, to be handled now, and the end if it was reported.
     mutating func takeProposed() -> (head: ResponseHead, end: ExchangeEnd?)? {
         guard case .proposed(let head, let end) = phase else { return nil }
         phase = .connecting
@@ -154,7 +154,7 @@ extension ExchangeProgress {
         accept(skipping: 0, end: end, preparation: preparation)
     }
 
-    /// Lets the body flow, and returns the end if that was reported before.
+    /// Lets the body flow, and returns the end if it was already reported.
     mutating func prepared(at now: Duration) -> ExchangeEnd? {
         var end: ExchangeEnd?
         if case .endedEarly(let early) = phase { end = early }
@@ -163,7 +163,7 @@ extension ExchangeProgress {
         return end
     }
 
-    /// Keeps the end until the store is ready, or until the subscribers have accepted the head.
+    /// Stores the end until the store is ready, or until the subscribers have accepted the head.
     mutating func endEarly(_ end: ExchangeEnd) {
         if case .proposed(let head, _) = phase {
             phase = .proposed(head, end: end)
@@ -181,9 +181,9 @@ extension ExchangeProgress {
 // MARK: - Bytes
 
 extension ExchangeProgress {
-    /// A part of the bytes that arrived, which belongs at `offset`.
+    /// A part of the arrived bytes, with its position in the file.
     struct Part: Sendable, Hashable {
-        /// The number of bytes before the part that are skipped.
+        /// The number of bytes to skip before the part.
         var skipped: Int
         var count: Int
         var offset: Int64
@@ -191,7 +191,7 @@ extension ExchangeProgress {
 
     /// Takes `count` bytes that have arrived, and returns the part to write or compare.
     ///
-    /// Rule 30: no byte beyond the promised end counts, and none beyond `limit`.
+    /// Rule 30: bytes beyond the promised end or beyond `limit` don't count.
     mutating func receive(_ count: Int, limit: Int64?, at now: Duration) -> Part {
         lastActivity = now
         let skipped = min(Int64(count), skippedCount)
@@ -208,7 +208,8 @@ extension ExchangeProgress {
 
     /// Records that parts of the bytes that have arrived are being written.
     ///
-    /// Without any, the report about an empty part follows, which may show that the exchange has brought too much.
+    /// If there are no parts, an empty part is reported instead, which may show that the exchange has delivered too
+    /// much.
     mutating func beginWrites(_ parts: [Range<Int64>]) {
         writes += parts
         pendingWriteCount += max(1, parts.count)
@@ -232,41 +233,41 @@ extension ExchangeProgress {
         lastActivity = now
     }
 
-    /// Records that a part could not be written, after which no other one counts.
+    /// Records that a part could not be written, after which no other write counts.
     mutating func failWrite() {
         pendingWriteCount -= 1
         (hasFailed, writes) = (true, [])
     }
 
-    /// Returns whether the body has ended without everything that its head promised.
+    /// Returns whether the body has ended before everything that its head promised.
     func isPremature(_ ending: ExchangeEnd) -> Bool {
         guard case .complete = ending else { return true }
         return end.map { position < $0 } ?? false
     }
 
-    /// Whether more bytes arrived than the head promised.
+    /// Whether more bytes have arrived than the head promised.
     var exceedsPromise: Bool { hasOverflowed && end.map { position >= $0 } ?? false }
 }
 
 // MARK: - Idle time
 
 extension ExchangeProgress {
-    /// Records activity without bytes: the exchange's callback is still in progress.
+    /// Records activity without bytes, because a callback of the exchange is still in progress.
     mutating func keepAlive(at now: Duration) {
         lastActivity = now
         rate.heldBack()
     }
 
-    /// Determines for how long the server has sent nothing, without the time that callbacks took meanwhile.
+    /// Determines how long the server has sent nothing, not counting the time spent in callbacks.
     ///
-    /// The callback time is known at checks only. The time between the check before the last activity and the activity
-    /// itself is subtracted as well, so that the result may be too small by that time and is never too large.
+    /// The callback time is known only at checks. The callback time between the last activity and the check before it
+    /// is subtracted as well, so the result may be too small by that time, but is never too large.
     mutating func check(at now: Duration, callbackTime: Duration?) {
         if isReceiving, !compares {
             let time = callbackTime ?? lastCheck?.callbackTime ?? .zero
             rate.check(position: position, callbackTime: time, at: now)
         }
-        // Unknown before the engine has returned the exchange, and after its end.
+        // The callback time is unknown before the engine has returned the exchange, and after the exchange has ended.
         guard let callbackTime = callbackTime ?? lastCheck?.callbackTime else {
             return idleTime = now - lastActivity
         }

@@ -1,4 +1,4 @@
-/// A number that identifies one thing of a transfer and is never used again.
+/// A number that identifies one element of a transfer and is never reused.
 protocol SerialIdentifier: Hashable, Sendable, CustomStringConvertible {
     /// The number, counted from 1.
     var rawValue: Int { get }
@@ -58,11 +58,11 @@ struct WaiterID: SerialIdentifier {
     let rawValue: Int
 }
 
-/// Creates identifiers, each one once.
+/// A source of unique identifiers.
 struct SerialNumbers<ID: SerialIdentifier>: Sendable {
     private var last = 0
 
-    /// Returns an identifier that was not returned before.
+    /// Returns an identifier that has not been returned before.
     mutating func next() -> ID {
         last += 1
         return ID(rawValue: last)

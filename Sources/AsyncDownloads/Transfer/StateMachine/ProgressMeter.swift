@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// Counts bytes, smooths the speed, and decides when to emit progress (rules 56 and 57).
+/// A counter of received bytes, which also smooths the speed and decides when to emit progress (rules 56 and 57).
 ///
 /// The speed is an exponentially weighted mean with a time constant of three seconds. It follows a lasting change
-/// within seconds, and falls to zero during a stall, but doesn't follow every burst.
+/// within seconds and falls to zero during a stall, without following every burst.
 struct ProgressMeter: Sendable {
     /// The number of body bytes that were received from the network.
     private(set) var fetched: Int64 = 0
 
-    /// Whether the start of the download was emitted, on which later progress depends.
+    /// Whether the start of the download was emitted, which must precede any progress.
     private(set) var hasEmittedStart = false
 
     private let interval: Duration
@@ -23,19 +23,19 @@ struct ProgressMeter: Sendable {
         self.interval = interval
     }
 
-    /// Starts measuring, because an exchange delivers from now on; the time before says nothing about the network.
+    /// Starts measuring, because an exchange is about to deliver bytes; earlier time says nothing about the network.
     mutating func start(at now: Duration) {
         sampleStart = now
         sampleBytes = 0
     }
 
-    /// Stops measuring, because nothing is delivered.
+    /// Stops measuring, because no exchange delivers bytes.
     mutating func stop() {
         sampleStart = nil
         speed = nil
     }
 
-    /// Returns whether the start of the download is to be emitted, which is so once.
+    /// Returns whether the start of the download is to be emitted; true only once.
     mutating func emitStart() -> Bool {
         defer { hasEmittedStart = true }
         return !hasEmittedStart
@@ -48,12 +48,13 @@ struct ProgressMeter: Sendable {
         isDirty = true
     }
 
-    /// Records that bytes were stored, which may be after those of another exchange were emitted.
+    /// Records that bytes were stored; their arrival may already have been emitted together with bytes of another
+    /// exchange.
     mutating func stored() {
         isDirty = true
     }
 
-    /// Returns whether progress is to be emitted: once for each interval in which bytes arrived or were stored.
+    /// Returns whether progress is to be emitted: once per interval in which bytes arrived or were stored.
     mutating func shouldEmit(at now: Duration) -> Bool {
         guard isDirty || speed != nil else { return false }
         if let lastEmission, now - lastEmission < interval { return false }

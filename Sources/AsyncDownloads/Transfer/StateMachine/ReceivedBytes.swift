@@ -1,36 +1,36 @@
-/// The bytes that a transfer has on disk: of which representation, which ones, and what still has to verify them.
+/// The bytes that a transfer has on disk, their representation, and how they still have to be verified.
 struct ReceivedBytes: Sendable {
     /// The representation that the server described; nil before the first response and after a restart.
     private(set) var representation: Representation?
     /// The bytes of ``representation`` that are on disk.
     private(set) var intervals = IntervalSet()
-    /// The secret headers with which the first bytes were received, or with which the server has proven the bytes.
+    /// The secret headers with which the first bytes were received, or with which the bytes were last verified.
     ///
-    /// With an account or a checksum, bytes that were received with other ones may follow.
+    /// With an account or a checksum, later bytes may have been received with other secret headers.
     private(set) var credentials: HeaderFields
-    /// Whether the partial file holds bytes, of any representation.
+    /// Whether the partial file contains bytes of any representation.
     private(set) var isPartialFilled = false
-    /// The comparison that has to succeed before bytes are continued that were received with other credentials.
+    /// The comparison that must succeed before bytes that were received with other credentials are continued.
     private(set) var comparison: CredentialProof?
     /// Whether the expected checksum verifies such bytes instead, after the last byte has arrived.
     private(set) var reliesOnChecksum = false
-    /// Whether the digest has shown that bytes under several validators are not of one object.
+    /// Whether the digest has shown that bytes with different validators belong to different objects.
     private(set) var hasDigestMismatch = false
-    /// The `ETag` field of the response that began the representation; nil without one, and after a restart.
+    /// The `ETag` field of the response that started the representation; nil without one, and after a restart.
     private(set) var entityTag: String?
-    /// The heads of the responses that led to the representation: those of redirects, and that with the first bytes of this
-    /// process; empty before.
+    /// The heads of the redirects that led to the representation, and of the response with the first bytes in this
+    /// process; empty before that response.
     private(set) var responses: [ResponseHead] = []
-    /// Whether several responses were combined that could not prove that they are of one object.
+    /// Whether responses were combined without proof that they belong to the same object.
     private(set) var combinesUnverified = false
     /// Whether such a combination was discarded before it was complete.
     private(set) var hasDiscardedCombination = false
     /// Whether an imported file is to be removed when a server has confirmed its bytes.
     private var awaitsImportConfirmation = false
-    /// How often bytes were removed while others were kept, so that a mark shows which bytes it knows of.
+    /// The number of times that some bytes were removed and others kept; it shows to which bytes a mark refers.
     private(set) var epoch = 0
 
-    /// Creates the record of a transfer without bytes, which looks for those that were received with these headers.
+    /// Creates the record of a transfer without bytes, for bytes that were received with these headers.
     init(credentials: HeaderFields = [:]) {
         self.credentials = credentials
     }
@@ -50,19 +50,19 @@ struct ReceivedBytes: Sendable {
         return representation.cameFromDifferentURL || representation.isImported
     }
 
-    /// Whether bytes are kept only because the expected digest decides at the end.
+    /// Whether bytes are kept although only the expected digest can verify them at the end.
     var reliesOnDigest: Bool { representation?.unverifiedFrom != nil || reliesOnChecksum || combinesUnverified }
 
-    /// Whether a wrong digest leads to a restart; it does once.
+    /// Whether a wrong digest leads to a restart, which happens only once.
     var mayRestartUnverified: Bool { reliesOnDigest && !hasDigestMismatch }
 }
 
-// MARK: - What was found
+// MARK: - Bytes on disk
 
 extension ReceivedBytes {
     /// Records what was found on disk.
     ///
-    /// - Parameter isChecksumExpected: Whether a checksum verifies the whole file, so that no server has to.
+    /// - Parameter isChecksumExpected: Whether a checksum verifies the whole file, so that no server has to confirm it.
     mutating func found(_ representation: Representation, _ intervals: IntervalSet, isChecksumExpected: Bool) {
         self.representation = representation
         self.intervals = intervals
@@ -70,28 +70,29 @@ extension ReceivedBytes {
         withholdUnverifiedEnd(isChecksumExpected: isChecksumExpected)
     }
 
-    /// Records that the partial file holds the bytes.
+    /// Records that the partial file contains the bytes.
     mutating func partialOpened() {
         isPartialFilled = true
     }
 
-    /// Records that nothing usable was found.
+    /// Records that no usable bytes were found.
     mutating func foundNothing() {
         representation = nil
         intervals = IntervalSet()
         (comparison, reliesOnChecksum) = (nil, false)
     }
 
-    /// Records what closing the partial file has kept, which may be more than a restart had left or less than was
-    /// written.
+    /// Records the bytes that were kept when the partial file was closed.
+    ///
+    ///  They may be more than a restart has left, or fewer than were written.
     mutating func kept(_ intervals: IntervalSet) {
         self.intervals = intervals
     }
 
-    /// Withholds the last byte of a complete body that a server has to confirm, so that it is requested again.
+    /// Removes the last byte of a complete body that a server has to confirm, so that it is requested again.
     private mutating func withholdUnverifiedEnd(isChecksumExpected: Bool) {
         guard let representation, needsConfirmation else { return }
-        // An expected checksum verifies imported bytes as well as a server does.
+        // An expected checksum verifies imported bytes as well as a server's confirmation.
         if !representation.cameFromDifferentURL, isChecksumExpected { return }
         guard let length = representation.length, length > 0, isComplete else { return }
         intervals.truncate(to: length - 1)
@@ -111,23 +112,23 @@ extension ReceivedBytes {
         }
     }
 
-    /// Requires a comparison, because other credentials are sent from now on than those with which the bytes were
-    /// received.
+    /// Requires a comparison, because the credentials have changed since the bytes were received.
     mutating func credentialsChanged(isChecksumExpected: Bool) {
         guard !intervals.isEmpty else { return }
         representation?.hasUnverifiedCredentials = true
         startCredentialProof(isChecksumExpected: isChecksumExpected)
     }
 
-    /// Records that the bytes before `position` are equal to those that the present credentials get.
+    /// Records that the bytes before `position` are equal to the bytes that the server sends for the present
+    /// credentials.
     ///
-    /// - Returns: Whether nothing is left to compare.
+    /// - Returns: Whether the comparison is complete.
     mutating func compared(to position: Int64) -> Bool {
         comparison?.advance(to: position)
         return comparison?.next == nil
     }
 
-    /// Records that the present credentials get the same bytes.
+    /// Records that the server sends the same bytes for the present credentials.
     mutating func credentialsVerified(_ credentials: HeaderFields) {
         self.credentials = credentials
         comparison = nil
@@ -135,10 +136,10 @@ extension ReceivedBytes {
     }
 }
 
-// MARK: - What arrives
+// MARK: - Changes
 
 extension ReceivedBytes {
-    /// Continues the bytes with what the server says of the same object now.
+    /// Continues the bytes with the server's present description of the same object.
     ///
     /// - Parameter responses: The responses that led to the continuation.
     mutating func continued(as representation: Representation, responses: @autoclosure () -> [ResponseHead] = []) {
@@ -146,7 +147,7 @@ extension ReceivedBytes {
         if self.responses.isEmpty { self.responses = responses() }
     }
 
-    /// Starts another representation, of which no byte has arrived.
+    /// Starts another representation, for which no bytes have arrived.
     ///
     /// - Parameter responses: The responses that led to the representation.
     mutating func started(
@@ -160,31 +161,32 @@ extension ReceivedBytes {
     /// Records that the partial file was emptied for the representation.
     mutating func partialEmptied() {
         isPartialFilled = false
-        // No response confirms imported bytes any more.
+        // Imported bytes were removed, so no response can confirm them anymore.
         awaitsImportConfirmation = false
     }
 
     /// Records bytes that were written.
     ///
-    /// - Parameter counts: Whether they count; after a failed write they would leave a gap.
+    /// - Parameter counts: Whether the bytes count; after a failed write, they would leave a gap.
     mutating func wrote(_ range: Range<Int64>, counts: Bool) {
         if counts { intervals.insert(range) }
         isPartialFilled = true
-        // The last writes of the exchanges that the change of credentials has canceled; nothing is compared yet.
+        // These are the last writes of exchanges that were canceled by a change of credentials; no comparison has
+        // started yet.
         if counts, comparison != nil { comparison = CredentialProof(intervals) }
     }
 
-    /// Records the entity tag of the response that has begun the representation.
+    /// Records the entity tag of the response that has started the representation.
     mutating func began(entityTag: String?) {
         self.entityTag = entityTag
     }
 
-    /// Records that a part was accepted which only has the same weak validator, or none.
+    /// Records that a part with only a matching weak validator, or with no validator, was accepted.
     mutating func combinedUnverified() {
         combinesUnverified = true
     }
 
-    /// Records that the bytes are discarded because the rest of them can't be requested.
+    /// Records that the bytes are being discarded because the missing bytes can't be requested.
     mutating func combiningFailed() {
         if combinesUnverified { hasDiscardedCombination = true }
     }
@@ -199,16 +201,16 @@ extension ReceivedBytes {
         awaitsImportConfirmation = true
     }
 
-    /// Records that a server has confirmed imported bytes, and returns whether to remove the file with them.
+    /// Records that a server has confirmed imported bytes, and returns whether to remove the imported file.
     mutating func confirmImport() -> Bool {
         defer { awaitsImportConfirmation = false }
         representation?.isImported = false
         return awaitsImportConfirmation
     }
 
-    /// Discards the bytes, and returns how many there were.
+    /// Discards the bytes, and returns their number.
     ///
-    /// The partial file keeps them until the next representation starts.
+    /// The partial file contains them until the next representation starts.
     mutating func discard() -> Int64 {
         defer { intervals = IntervalSet() }
         representation = nil
@@ -218,7 +220,7 @@ extension ReceivedBytes {
         return intervals.count
     }
 
-    /// Discards the bytes from `start` on, and returns how many there were.
+    /// Discards the bytes from `start` on, and returns their number.
     mutating func rollBack(to start: Int64) -> Int64 {
         let before = intervals.count
         intervals.truncate(to: start)
@@ -226,7 +228,7 @@ extension ReceivedBytes {
         return before - intervals.count
     }
 
-    /// Discards some of the bytes, and returns how many of them there were.
+    /// Discards the bytes in `range`, and returns their number.
     mutating func rollBack(_ range: IntervalSet) -> Int64 {
         let before = intervals.count
         intervals.subtract(range)
@@ -236,23 +238,23 @@ extension ReceivedBytes {
 
     private mutating func rolledBack() {
         epoch += 1
-        // What is left is compared: parts of the ranges before may be gone.
+        // The remaining ranges are compared, because parts of the previous ranges may be gone.
         if comparison != nil { comparison = intervals.isEmpty ? nil : CredentialProof(intervals) }
     }
 
-    /// Forgets the representation where no byte of it is left.
+    /// Removes the representation if no byte of it is left.
     mutating func forgetEmptyRepresentation() {
         if intervals.isEmpty { representation = nil }
     }
 
-    /// The bytes from the returned position on have no verification any more, since no checksum is expected; nil
-    /// without such.
+    /// Returns the position from which bytes can't be verified anymore, because no checksum is expected; nil if all
+    /// bytes can.
     mutating func takeUnverifiedStart() -> Int64? {
         defer { representation?.unverifiedFrom = nil }
         return representation?.unverifiedFrom
     }
 
-    /// Records that the digest has refuted bytes under several validators.
+    /// Records that the digest has refuted bytes with different validators.
     mutating func digestMismatched() {
         hasDigestMismatch = true
     }

@@ -1,30 +1,31 @@
 internal import Foundation
 
-/// The redirects from the requested URL to the one that responds.
+/// The redirects from the requested URL to the URL that responds.
 ///
-/// Every attempt starts at the requested URL: the target of a redirect is often signed for minutes only, and the bytes
-/// are identified by their validator instead of their URL (rule 10).
+/// Every attempt starts at the requested URL: the target of a redirect is often signed for only a few minutes, and the
+/// bytes are identified by their validator instead of their URL (rule 10).
 struct RedirectChain: Sendable {
     /// The maximum number of redirects in one attempt.
     static let maximumHops = 20
 
-    /// The requested URL, or the one that has replaced it.
+    /// The requested URL, or the URL that has replaced it.
     private(set) var origin: URL
     private(set) var current: URL { didSet { updateOrigins() } }
-    /// The origin that the next request goes to, and the requested one.
+    /// The origin that the next request goes to, and the requested origin.
     private(set) var origins: OriginPair
     private var hops = 0
-    /// The heads of the redirects that were followed, without secrets.
+    /// The heads of the followed redirects, without secrets.
     private(set) var responses: [ResponseHead] = []
-    /// Whether a redirect to an origin was followed that receives no credentials, so that none are sent (rule 11).
+    /// Whether a redirect has led to an origin that receives no credentials, so that none are sent anymore (rule 11).
     private(set) var hasLeftOrigin = false
     /// The origin of the URL that the credentials are meant for.
     private var trusted: Origin?
-    /// The other origins that receive them.
+    /// The other origins that receive the credentials.
     private var credentialOrigins: Set<Origin>
     /// Whether the present target has responded with bytes.
     var isProven = false
-    /// Whether the request had to wait until the target's host had room, so that the target may have expired meanwhile.
+    /// Whether the request had to wait for capacity at the target's host, so that the target may have expired
+    /// meanwhile.
     var hasWaited = false
     private var returnCount = 0
 
@@ -44,7 +45,7 @@ struct RedirectChain: Sendable {
     /// Uses another URL from now on.
     ///
     /// - Parameters:
-    ///   - trusting: Whether credentials that were meant for another origin are sent to it.
+    ///   - trusting: Whether credentials that were meant for another origin are sent to the new origin.
     ///   - credentialOrigins: The other origins that receive credentials; nil for the present ones.
     mutating func replaceOrigin(_ url: URL, trusting: Bool, credentialOrigins: Set<Origin>? = nil) {
         origin = url
@@ -67,28 +68,28 @@ struct RedirectChain: Sendable {
         origin == trusted || origin.map(credentialOrigins.contains) ?? false
     }
 
-    /// Whether the client may prove its identity to the server: only to the origin of the URL, and not after a redirect
+    /// Whether the client may authenticate with its identity: only to the origin of the URL, and not after a redirect
     /// that has removed the credentials.
     var permitsIdentity: Bool { !hasLeftOrigin && Origin(current) == trusted }
 
     /// Returns whether `status` may mean that the target of a redirect has expired (rule 10).
     ///
-    /// - Parameter hasBytes: Whether bytes are present, which a target delivered.
+    /// - Parameter hasBytes: Whether any bytes have been received.
     func hasExpired(_ status: StatusCode, hasBytes: Bool) -> Bool {
         guard current != origin, [401, 403, 404, 410].contains(status.code) else { return false }
-        // A signature may have expired before its first use, because a cache stores the redirect.
+        // A signature may have expired before its first use, because a cache stored the redirect.
         let isUnusable = status.code == 403 && (hasLeftOrigin || !origins.isDirect) && returnCount < 2
         return isUnusable || isProven && hasBytes || hasWaited && returnCount < 3
     }
 
-    /// Returns to the requested URL because its target has expired.
+    /// Returns to the requested URL, because the target of its redirect has expired.
     mutating func returnToOrigin() {
         if !isProven { returnCount += 1 }
         reset()
         isProven = false
     }
 
-    /// Follows a redirect, or returns the reason why not.
+    /// Follows a redirect, or returns the reason why it can't be followed.
     mutating func follow(_ location: String?) -> DownloadError? {
         guard hops < Self.maximumHops else {
             return DownloadError(.tooManyRedirects, "more than \(Self.maximumHops)")
@@ -98,14 +99,15 @@ struct RedirectChain: Sendable {
             return DownloadError(.redirectRefused, "\(refusal)")
         case .success(let target):
             hops += 1
-            // Once credentials were removed, no later redirect restores them: the server on the way chose the target.
+            // Removed credentials are not restored by later redirects, because the intermediate server has chosen the
+            // target.
             if !receivesCredentials(Origin(target)) { hasLeftOrigin = true }
             current = target
             return nil
         }
     }
 
-    /// Records the head of the redirect that was followed.
+    /// Records the head of a followed redirect.
     mutating func followed(_ head: ResponseHead) {
         responses.append(head.withoutSecrets)
     }
@@ -115,8 +117,8 @@ struct RedirectChain: Sendable {
         !hasLeftOrigin && Origin(current).map(authorization.origins.contains) ?? false
     }
 
-    /// Returns the headers of the next request: `own` and the authorization, without secrets after a redirect to another
-    /// origin, and `fields`.
+    /// Returns the headers of the next request: `own` and the authorization, without secrets after a redirect to
+    /// another origin, and `fields`.
     func headers(
         _ own: CallerHeaders, _ authorization: Authorization.Answer? = nil, adding fields: HeaderFields
     ) -> HeaderFields {

@@ -1,18 +1,19 @@
-/// The form and the time of the next request: bounded or not, its condition, and its delay.
+/// The form and the time of the next request: its bounds, its condition, and its delay.
 struct RequestStrategy: Sendable {
-    /// The length of a bounded request where the engine needs one; nil for unbounded requests.
+    /// The length of a bounded request if the engine needs bounded requests; nil for unbounded requests.
     private let windowLength: Int64?
-    /// Whether bounded requests are used; not any more after a server has answered one badly.
+    /// Whether bounded requests are used; false after a server has answered one badly.
     private var usesWindows: Bool
-    /// Whether the next partial response merely follows the one before, so that it isn't reported as a resumption.
+    /// Whether the next partial response only continues the preceding window, so that it isn't reported as a
+    /// resumption.
     private(set) var continuesWindows = false
-    /// Whether the rest is requested without a condition, and the validator is compared here (rule 34).
+    /// Whether the rest is requested without a condition, and the validator is compared on the client (rule 34).
     private(set) var dropsCondition = false
-    /// Whether the condition was dropped before; it is dropped once per URL.
+    /// Whether the condition was dropped for the present URL, which happens only once.
     private var hasDroppedCondition = false
-    /// Whether the existing files are of no use, so that the representation is requested whether it has changed or not.
+    /// Whether the existing files can't be used, so that the representation is requested even if it is unchanged.
     private(set) var ignoresExisting = false
-    /// The number of consecutive responses that answered the range wrongly.
+    /// The number of consecutive wrong responses to range requests.
     private var faultCount = 0
     private var pacing = RequestPacing()
 
@@ -30,57 +31,57 @@ struct RequestStrategy: Sendable {
     /// Whether a request without a condition may follow.
     var mayDropCondition: Bool { !hasDroppedCondition }
 
-    /// The request for the bytes from `position` on.
+    /// Returns the request for the bytes from `position` on.
     func range(from position: Int64, validator: Validator?) -> RequestedRange {
         .continuing(
             at: position, validator: validator, window: usesWindows ? windowLength : nil, isConditional: !dropsCondition
         )
     }
 
-    /// Records a complete response, and returns how long the next request has to wait; see ``RequestPacing``.
+    /// Records a complete response, and returns the delay before the next request; see ``RequestPacing``.
     mutating func delay(afterAnswerOf byteCount: Int64, isComplete: Bool) -> Duration? {
         pacing.delay(afterAnswerOf: byteCount, isComplete: isComplete)
     }
 
-    /// Requests the rest without an end from now on.
+    /// Requests the rest of the object without an end from now on.
     mutating func useUnbounded() {
         usesWindows = false
     }
 
-    /// Sends no condition with the next requests.
+    /// Omits the condition from the next requests.
     mutating func dropCondition() {
         (dropsCondition, hasDroppedCondition) = (true, true)
     }
 
-    /// Requests the representation whether the existing files are current or not: a response has left it open, or they were
-    /// changed.
+    /// Requests the representation even if the existing files are current: a response was inconclusive, or the files
+    /// have changed.
     mutating func ignoreExisting() {
         ignoresExisting = true
     }
 
-    /// Sends the condition again: the bytes were discarded, or have another validator.
+    /// Sends the condition again, because the bytes were discarded or have another validator.
     mutating func restoreCondition() {
         dropsCondition = false
     }
 
-    /// Starts again with another URL, whose server may behave better.
+    /// Resets the counts for another URL, whose server may behave better.
     mutating func addressChanged() {
         faultCount = 0
         hasDroppedCondition = false
     }
 
-    /// Counts a wrong answer to a range, and returns whether it was the first one in a row.
+    /// Counts a wrong response to a range request, and returns whether it is the first in a row.
     mutating func countFault() -> Bool {
         faultCount += 1
         return faultCount == 1
     }
 
-    /// Records that a range was answered correctly.
+    /// Records that the server has answered a range request correctly.
     mutating func rangeAnswered() {
         faultCount = 0
     }
 
-    /// Records that a body flows, which the next bounded request merely continues.
+    /// Records that a body has started, which the next bounded request only continues.
     mutating func bodyStarted() {
         continuesWindows = usesWindows
     }

@@ -1,28 +1,28 @@
-/// The exchanges of a run: which of them receive, which have stalled, and their cancellation.
+/// The exchanges of a run: which exchanges receive, which have stalled, and their cancellation.
 extension Run {
-    /// Whether an exchange receives bytes that are written.
+    /// Whether an exchange receives bytes to be written.
     var isReceiving: Bool { exchanges.all.contains(where: \.exchange.isReceiving) }
 
-    /// Returns whether other exchanges receive.
+    /// Returns whether another exchange receives.
     func othersReceive(besides id: ExchangeID) -> Bool {
         exchanges.all.contains { $0.id != id && $0.exchange.isReceiving && !$0.exchange.isCanceled }
     }
 
-    /// Whether the first exchange, whose failure is one of the transfer, doesn't receive any more.
+    /// Whether the first exchange, whose failure counts as a failure of the transfer, no longer receives.
     private var hasOnlyExtras: Bool {
         exchanges.all.allSatisfy { $0.exchange.isExtra || !$0.exchange.isReceiving || $0.exchange.isCanceled }
     }
 
-    /// Returns whether no server has sent a byte for `limit`; false if none has anything to send.
+    /// Returns whether no server has sent a byte for `limit`; false if no server is expected to send anything.
     func isIdle(for limit: Duration) -> Bool {
         let running = exchanges.all.lazy.map(\.exchange).filter { !$0.isHeldBack && !$0.isCanceled }
         return hasRunning && running.allSatisfy { !$0.isWriting && $0.idleTime >= limit }
     }
 
-    /// Whether a server has something to send.
+    /// Whether a server is expected to send bytes.
     var hasRunning: Bool { exchanges.all.contains { !$0.exchange.isHeldBack && !$0.exchange.isCanceled } }
 
-    /// Records what the transport knows of each exchange, for a periodic check.
+    /// Records the transport's status of each exchange, for a periodic check.
     mutating func check(_ statuses: [ExchangeID: TransferStateMachine.CallbackStatus], at now: Duration) {
         exchanges.updateAll { id, exchange in
             let status = statuses[id] ?? TransferStateMachine.CallbackStatus()
@@ -35,7 +35,7 @@ extension Run {
 // MARK: - Cancellation
 
 extension Run {
-    /// Cancels one exchange, whose bytes the one before it receives if it can.
+    /// Cancels one exchange; the preceding exchange receives its bytes if possible.
     mutating func cancelExchange(_ id: ExchangeID, at now: Duration) -> [TransferAction] {
         exchanges.cancel(id, at: now)
         return [.cancelExchange(id)]
@@ -52,12 +52,12 @@ extension Run {
         exchanges.requestIDs.flatMap { cancelExchange($0, at: now) }
     }
 
-    /// Cancels the exchanges that are not worth their connection any more.
+    /// Cancels the exchanges that are no longer worth a connection.
     ///
     /// - Every extra exchange without a head, when no byte is missing.
-    /// - An exchange that has nothing left to write, unless its body ends soon. When no byte is missing, nothing but a
-    ///   body that ends with its last written byte is waited for.
-    /// - The newest ones, where there are more than the controller permits.
+    /// - An exchange that has nothing left to write, unless its body ends soon. When no byte is missing, only a body
+    ///   that ends with its last written byte may complete.
+    /// - The newest exchanges, if there are more than the controller permits.
     mutating func cancelUseless(_ bytes: ReceivedBytes, longestSurplus: Int64, at now: Duration) -> [TransferAction] {
         var actions = bytes.isComplete ? cancelUnanswered(at: now) : []
         let longestSurplus = bytes.isComplete ? 0 : longestSurplus
@@ -71,8 +71,10 @@ extension Run {
         return actions
     }
 
-    /// Rule 58: a refusal reduces the number of exchanges, and doesn't concern those that were accepted or that wait
-    /// for their response.
+    /// Handles the refusal of an extra exchange (rule 58).
+    ///
+    ///  A refusal reduces the number of exchanges. Accepted exchanges, and exchanges that are waiting for their
+    ///  response, continue.
     mutating func refuseExtra(_ id: ExchangeID, retryAfter: Duration?, at now: Duration) -> [TransferAction] {
         let actions = cancelExchange(id, at: now)
         extras.refused(segmentCount: exchanges.segments.count, retryAfter: retryAfter, at: now)
@@ -80,14 +82,14 @@ extension Run {
         return actions
     }
 
-    /// Gives up on canceled exchanges whose end hasn't come within `limit`.
+    /// Abandons canceled exchanges whose end hasn't been reported within `limit`.
     func abandonCanceled(after limit: Duration, at now: Duration) -> [TransferAction] {
         exchanges.all.filter { _, exchange in
             exchange.canceledAt.map { now - $0 >= limit } ?? false && !exchange.isWriting
         }.map { .abandonExchange($0.id) }
     }
 
-    /// Cancels bodies that were left to complete and don't within `limit`, and gives up on canceled exchanges.
+    /// Cancels bodies that were allowed to complete but haven't within `limit`, and abandons canceled exchanges.
     mutating func cancelUnended(after limit: Duration, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
         for (id, exchange) in exchanges.all where now - (exchange.canceledAt ?? exchange.lastActivity) >= limit {
@@ -95,7 +97,7 @@ extension Run {
                 exchanges.update(id) { $0.cancel(at: now) }
                 actions.append(.cancelExchange(id))
             } else if !exchange.isWriting {
-                // URLSession on Linux ends nothing while a server sends trailers without end.
+                // URLSession on Linux doesn't end a canceled exchange while the server sends trailers endlessly.
                 actions.append(.abandonExchange(id))
             }
         }
@@ -119,9 +121,9 @@ extension Run {
         extras.bytesArrived(at: now, pause: stallTime(idleTimeout) / 2)
     }
 
-    /// Returns for how long any exchange has received without a pause; nil while none does.
+    /// Returns how long any exchange has received without a pause; nil while none does.
     ///
-    /// After half of the stall time without a byte, nothing is known about a single exchange any more.
+    /// After half of the stall time without a byte, a single silent exchange can't be judged anymore.
     func flowTime(_ idleTimeout: Duration?, at now: Duration) -> Duration? {
         extras.flow.time(at: now, pause: stallTime(idleTimeout) / 2)
     }
@@ -129,13 +131,13 @@ extension Run {
     /// Returns whether any exchange receives.
     func isFlowing(_ idleTimeout: Duration?, at now: Duration) -> Bool { flowTime(idleTimeout, at: now) != nil }
 
-    /// Whether the missing response to an extra request is a refusal, and not the loss of the network: other exchanges
-    /// have received meanwhile.
+    /// Returns whether the missing response to an extra request counts as a refusal, because other exchanges have
+    /// received meanwhile, so that the network was available.
     func countsRefusal(_ exchange: ExchangeProgress, _ idleTimeout: Duration?, at now: Duration) -> Bool {
         isFlowing(idleTimeout, at: now) || extras.flow.hasArrived(since: exchange.sentAt)
     }
 
-    /// Cancels the exchanges that have received nothing for too long to be one of several.
+    /// Cancels the exchanges that have received nothing for too long while other exchanges could receive.
     mutating func cancelStalled(_ idleTimeout: Duration?, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
         for (id, exchange) in exchanges.all where !exchange.isCanceled && !exchange.isWriting {
@@ -150,10 +152,10 @@ extension Run {
         return actions
     }
 
-    /// Returns whether an exchange has received nothing for too long to be one of several.
+    /// Returns whether an exchange has received nothing for too long while other exchanges could receive.
     ///
-    /// Others have to receive in the meantime, because the time may not be the server's. Extra exchanges that are left
-    /// as the last ones are waited for longer, unless others have received since their last bytes.
+    /// Other exchanges have to receive in the meantime; otherwise, the network may be the cause. The last remaining
+    /// extra exchanges get more time, unless others have received since their last bytes.
     private func hasStalled(
         _ exchange: ExchangeProgress, _ id: ExchangeID, _ idleTimeout: Duration?, at now: Duration
     ) -> Bool {
@@ -170,7 +172,7 @@ extension Run {
 
     /// Returns whether an extra exchange has waited too long for its head.
     ///
-    /// While others don't receive either, the time isn't the server's.
+    /// While the other exchanges don't receive either, the server may not be the cause.
     private func hasWaitedLong(
         _ exchange: ExchangeProgress, _ id: ExchangeID, _ idleTimeout: Duration?, at now: Duration
     ) -> Bool {

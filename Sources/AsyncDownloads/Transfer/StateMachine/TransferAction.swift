@@ -6,13 +6,13 @@ enum TransferAction: Sendable {
 
     /// Request a permit for this origin; answered by `permitGranted` or `permitRefused` with the identifier.
     case requestPermit(OriginPair, PermitRequestID)
-    /// Use the permit for another origin; answered by `permitGranted`, or by `moveRefused` if the permit is lost.
+    /// Move the permit to another origin; answered by `permitGranted`, or by `moveRefused` if the permit is lost.
     case movePermit(OriginPair, PermitRequestID)
-    /// Release the permit, or withdraw the request for one, if there is either.
+    /// Release the permit, or withdraw the request for one, if either exists.
     case releasePermit
-    /// Record what was found out about the connections of a host.
+    /// Record the observations about the connections of a host.
     case recordHost((origin: Origin, observation: HostObservation))
-    /// Leave the connections of the host to the other transfers.
+    /// Release the transfer's share of the host's connections.
     case leaveConnections
 
     // The store, on a thread that may block.
@@ -21,17 +21,17 @@ enum TransferAction: Sendable {
     case openPartial(credentials: HeaderFields)
     /// Empty the partial file for this representation; answered by `partialStarted` with the exchange's identifier.
     case startPartial(Representation, exchange: ExchangeID)
-    /// Record what the server says of the same representation now.
+    /// Record the server's present description of the same representation.
     case updateRepresentation(Representation)
     /// Save a checkpoint while the exchange's body is held back; answered by `prepared`.
     case recordPartial(IntervalSet, exchange: ExchangeID)
-    /// Give the partial file the secret headers that are sent.
+    /// Pass the secret headers in use to the partial file.
     case useCredentials
-    /// Record that the present credentials get the same bytes.
+    /// Record that the server sends the same bytes for the present credentials.
     case confirmCredentials
     /// Remove the file from which bytes were imported.
     case removeImportedFile
-    /// Let the checkpoint claim these bytes, and no others that it may have claimed before.
+    /// Change the checkpoint so that it contains only these bytes.
     case rollBackPartial(IntervalSet, epoch: Int)
     /// Mark these bytes as written, in case the process is killed.
     case markPartial(IntervalSet, epoch: Int)
@@ -53,7 +53,7 @@ enum TransferAction: Sendable {
     case startExchange(ExchangeID, ExchangeRequest)
     /// Cancel the exchange; its end is still reported.
     case cancelExchange(ExchangeID)
-    /// Treat the exchange as ended, because the engine doesn't end it; what it still reports is ignored.
+    /// Treat the exchange as ended, because the engine doesn't end it; later reports are ignored.
     case abandonExchange(ExchangeID)
     /// Let the exchange's body flow.
     case openGate(exchange: ExchangeID)
@@ -71,7 +71,7 @@ enum TransferAction: Sendable {
 
     /// Call `retryDue` with the identifier after the delay.
     case scheduleRetry(Duration, TimerID)
-    /// Call `tick` after the delay; one at a time.
+    /// Call `tick` after the delay; at most one such timer is active.
     case scheduleTick(Duration)
     /// Call `markDue` after the delay.
     case scheduleMark(Duration)
@@ -80,18 +80,18 @@ enum TransferAction: Sendable {
 
     /// Emit an event to every subscriber.
     case emit(DownloadEvent)
-    /// End the transfer; the last action.
+    /// End the transfer; this is the last action.
     case end(TransferEnding)
 }
 
 /// The end of a transfer.
 enum TransferEnding: Sendable {
-    /// The file was placed for the subscribers, each of which has its own result.
+    /// The file was placed for the subscribers; each of them has its own result.
     case finished([SubscriberID: Result<DownloadedFile, DownloadError>])
-    /// The transfer failed; the error says how many bytes are kept.
+    /// The transfer failed; the error contains the number of retained bytes.
     case failed(DownloadError)
-    /// No subscriber was left; the bytes are on disk.
+    /// No subscribers are left; the bytes are on disk.
     case abandoned
-    /// The last subscriber has discarded the transfer; nothing is left.
+    /// The last subscriber has discarded the transfer; its bytes were removed.
     case discarded
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The settings of one transfer: those of its request over the downloader's defaults, and the limits of the engine.
+/// The settings of one transfer: its request's settings over the downloader's defaults, and the limits of the engine.
 struct TransferSettings: Sendable {
     var url: URL
     /// The method of the requests.
@@ -21,7 +21,7 @@ struct TransferSettings: Sendable {
 
     /// The number of exchanges that may fetch parts of the file at the same time.
     var connections = ConnectionController.Mode.fixed(1)
-    /// The parts that are worth an exchange.
+    /// The minimum sizes that justify an exchange.
     var segmentLimits = ExtraExchanges.Limits()
 
     /// The engine's ``Transport/windowLength``.
@@ -31,6 +31,6 @@ struct TransferSettings: Sendable {
 
     /// Whether to wait for another process that owns the partial file, instead of failing.
     var waitsForOwner = true
-    /// The interval between checks whether the owner still has the file.
+    /// The interval between checks whether the owner still uses the file.
     var ownerPollInterval = Duration.milliseconds(250)
 }

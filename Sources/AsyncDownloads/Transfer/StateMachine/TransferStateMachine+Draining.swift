@@ -1,12 +1,12 @@
 extension TransferStateMachine {
-    /// Awaits the ends of all exchanges before anything else happens.
+    /// Waits for the ends of all exchanges before the next step.
     ///
-    /// - Parameter canceling: Whether the exchanges are canceled; short bodies are left to complete instead.
+    /// - Parameter canceling: Whether the exchanges are canceled; short bodies may complete instead.
     mutating func drain(
         _ followUp: Run.DrainFollowUp, canceling: Bool = true, at now: Duration
     ) -> [TransferAction] {
         let running = run.exchanges.all
-        // A body that is held back must flow again, or its end would never arrive.
+        // A body that is held back must flow again; otherwise, its end would never arrive.
         let gates = running.filter(\.exchange.isHeldBack).map { TransferAction.openGate(exchange: $0.id) }
         if case .retry = followUp { strategy.interrupted() }
         if running.contains(where: \.exchange.isReceiving) { strategy.interrupted() }
@@ -17,7 +17,7 @@ extension TransferStateMachine {
         return (canceling ? run.cancelExchanges(at: now) : []) + gates
     }
 
-    /// Continues after all exchanges have ended, unless the subscribers want something else.
+    /// Continues after all exchanges have ended, unless the subscribers' intent has changed.
     mutating func proceed(_ followUp: Run.DrainFollowUp, at now: Duration) -> [TransferAction] {
         if case .fail(let error) = followUp { return fail(error, at: now) }
         guard intent == .run else { return applyIntent(at: now) }

@@ -1,6 +1,6 @@
 /// Extra exchanges, which fetch parts of the file while another exchange receives (rules 8, 23, 52, 53, and 58).
 extension TransferStateMachine {
-    /// Starts extra exchanges, as many as are worth it now.
+    /// Starts as many extra exchanges as are useful now.
     mutating func startExtras(at now: Duration) -> [TransferAction] {
         run.extras.judgeRefusals(run.exchanges, at: now)
         guard run.extras.number > run.exchanges.count, isDivisible, run.isFlowing(policies.idleTimeout, at: now),
@@ -21,22 +21,23 @@ extension TransferStateMachine {
         return actions
     }
 
-    /// Whether parts of the file may be fetched at the same time.
+    /// Whether parts of the file may be fetched concurrently.
     private var isDivisible: Bool {
         guard isExchanging, intent == .run, policies.wantsFile, bytes.comparison == nil,
             let representation = bytes.representation
         else { return false }
-        // Without a strong validator, only the expected digest shows that the parts are of one object; once.
+        // Without a strong validator, only the expected digest can show that the parts belong to one object. This is
+        // tried once.
         let mayCombineUnverified =
             settings.checksum != nil && !bytes.hasDigestMismatch && !bytes.hasDiscardedCombination
         let isVerifiable = representation.validator != nil || mayCombineUnverified
-        // A later attempt continues after the first bytes, which must not be a hole.
+        // A later attempt continues after the contiguous first bytes, so these must exist.
         return isVerifiable && representation.length != nil && run.allowsGaps && representation.contentCoding == nil
             && representation.unverifiedFrom == nil && !bytes.needsConfirmation && bytes.intervals.prefixEnd > 0
             && !bytes.isComplete && run.exchanges.all.contains { $0.exchange.isReceiving && !$0.exchange.isCanceled }
     }
 
-    /// Cancels the exchanges that are not worth their connection any more.
+    /// Cancels the exchanges that are no longer worth a connection.
     mutating func cancelUseless(at now: Duration) -> [TransferAction] {
         guard isExchanging else { return [] }
         return run.cancelUseless(bytes, longestSurplus: settings.segmentLimits.longestSurplus, at: now)
@@ -46,7 +47,7 @@ extension TransferStateMachine {
 // MARK: - Heads
 
 extension TransferStateMachine {
-    /// Does what the head of an extra exchange was found to mean.
+    /// Handles the decision about the head of an extra exchange.
     mutating func handleExtra(
         _ decision: SegmentDecision, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
@@ -54,11 +55,11 @@ extension TransferStateMachine {
         case .accept(let end):
             return acceptExtra(id, end: end, at: now)
         case .changed:
-            // The other requests were sent under the same condition.
+            // The other requests were sent with the same condition.
             guard run.extras.sawDifference() else {
                 return run.cancelExchange(id, at: now) + run.cancelUnanswered(at: now)
             }
-            // Rule 52: no exchange continues; the next request, under If-Range, shows which object there is.
+            // Rule 52: no exchange continues; the next request, with If-Range, shows the present object.
             run.extras.turnOff()
             return drain(.advance, at: now)
         case .retryWithoutCondition:
@@ -72,7 +73,7 @@ extension TransferStateMachine {
             guard run.extraAddress.denied(address.redirects) else {
                 return run.refuseExtra(id, retryAfter: nil, at: now)
             }
-            // The other requests went to the same URL.
+            // The other requests use the same URL.
             return run.cancelExchange(id, at: now) + run.cancelUnanswered(at: now)
         case .ignoresRanges:
             run.extras.foundNoRanges()
@@ -109,13 +110,13 @@ extension TransferStateMachine {
 // MARK: - Ends
 
 extension TransferStateMachine {
-    /// Returns whether the end of an exchange says nothing about the transfer.
+    /// Returns whether the end of an exchange has no consequences for the transfer.
     ///
-    /// - It was canceled.
-    /// - It is an extra one without a head, whose bytes another one receives or the next request asks for.
-    /// - It has ended early while others receive, which continue with its bytes or are joined by a new request.
-    /// - It is an extra one that has ended early as the last one. The request that follows shows whether the failure is
-    ///   one of the transfer.
+    /// - The exchange was canceled.
+    /// - It is an extra exchange without a head; another exchange or the next request fetches its bytes.
+    /// - It has ended early while others receive; they, or a new request, fetch its bytes.
+    /// - It was the last exchange and an extra one, and has ended early. The next request shows whether the failure
+    ///   affects the transfer.
     func isHarmless(_ end: ExchangeEnd, of exchange: ExchangeProgress, _ id: ExchangeID) -> Bool {
         if exchange.isCanceled { return true }
         switch exchange.phase {
@@ -125,11 +126,11 @@ extension TransferStateMachine {
         }
     }
 
-    /// Handles an end that says nothing about the transfer.
+    /// Handles an end that has no consequences for the transfer.
     mutating func handleHarmlessEnd(
         _ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
-        // An exchange that breaks soon is like one that is refused: another one would break as well.
+        // An exchange that soon breaks is treated like a refused one, because another exchange would break as well.
         let hasBroughtLittle = exchange.position - exchange.request.start < ExtraExchanges.shortResponse
         let hasBroughtAll = run.exchanges.isExhausted(id, bytes.intervals)
         let isBroken = exchange.isExtra && !exchange.isCanceled && !hasBroughtAll
@@ -151,20 +152,20 @@ extension TransferStateMachine {
 // MARK: - Time
 
 extension TransferStateMachine {
-    /// Returns what the downloader needs to know for the next check; nil if the number of exchanges isn't measured.
+    /// Returns the report about the connections for the next check; nil if the number of exchanges isn't measured.
     mutating func connectionReport(at now: Duration) -> ConnectionReport? {
         guard isExchanging else { return nil }
         return run.extras.report(run.exchanges, isDivisible: isDivisible, at: now)
     }
 
-    /// Returns what the run has found out about its host since the last call; nil for nothing new.
+    /// Returns what the run has learned about its host since the last call; nil for nothing new.
     mutating func takeObservation() -> (origin: Origin, observation: HostObservation)? {
         isRunning ? run.extras.takeObservation() : nil
     }
 
     /// Measures the rate, and cancels the exchanges that have stalled.
     ///
-    /// - Parameter connections: What the downloader knows; nil if no ``connectionReport(at:)`` was made.
+    /// - Parameter connections: The downloader's budget; nil if no ``connectionReport(at:)`` was made.
     mutating func checkExtras(_ connections: ConnectionBudget?, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
         if run.extras.isMeasuring(run.exchanges), let connections, let length = bytes.representation?.length {

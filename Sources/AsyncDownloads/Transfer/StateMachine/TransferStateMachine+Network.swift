@@ -1,15 +1,15 @@
 /// The network path, and the networks that the subscribers permit.
 ///
-/// Every request for a permit and every request of an exchange respects the path. A transfer that may not use it closes its
-/// partial file like a transfer that is paused, so the bytes are on disk, and no retry is used.
+/// Every request for a permit and every request of an exchange respects the path. A transfer that may not use the path
+/// closes its partial file like a paused transfer, so its bytes are on disk, and no retry is used.
 extension TransferStateMachine {
-    /// The reason why no request may be sent now; nil if one may.
+    /// The reason why no request may be sent now; nil if a request may be sent.
     var networkHindrance: NetworkHindrance? {
         guard let hindrance = policies.networkAccess.hindrance(of: path) else { return nil }
         return address.origins.target?.isLoopback == true ? nil : hindrance
     }
 
-    /// The reason why the transfer, or its engine, waits for a network; nil if it doesn't.
+    /// The reason why the transfer or its engine is waiting for a network; nil if it isn't waiting.
     var awaitedNetwork: NetworkHindrance? {
         if case .awaitingNetwork(let hindrance) = state { return hindrance }
         return isWaitingForConnectivity ? .noNetwork : nil
@@ -23,7 +23,7 @@ extension TransferStateMachine {
         return [.emit(.waiting(reason: hindrance.waitingReason))]
     }
 
-    /// Handles that the path, or what the subscribers permit, has changed.
+    /// Handles a change of the path or of the permitted networks.
     mutating func networkChanged(at now: Duration) -> [TransferAction] {
         guard intent == .run else { return [] }
         switch (state, networkHindrance) {
@@ -42,13 +42,13 @@ extension TransferStateMachine {
         }
     }
 
-    /// Ends the exchanges, which may not use the network any more.
+    /// Ends the exchanges, because they may no longer use the network.
     private mutating func leaveNetwork(at now: Duration) -> [TransferAction] {
         switch run.step {
         case .exchanging: drain(.advance, at: now)
-        // A body that is left to complete uses the network, too.
+        // A body that is allowed to complete also uses the network.
         case .draining: run.cancelExchanges(at: now)
-        // The request that would follow is not sent.
+        // The next request will not be sent.
         case .moving, .refreshing, .delaying: []
         }
     }

@@ -1,9 +1,9 @@
-/// Permits, and opening and closing the partial file.
+/// Permits, and the opening and closing of the partial file.
 extension TransferStateMachine {
-    /// Waits for a permit; nothing is open.
+    /// Requests a permit; the partial file is not open.
     ///
-    /// - Parameter isRepeated: Whether the transfer waits for another process, and has emitted the first time that it
-    ///   waits.
+    /// - Parameter isRepeated: Whether the transfer is already waiting, for example for another process, and has
+    ///   emitted this.
     mutating func requestPermit(isRepeated: Bool = false) -> [TransferAction] {
         if let offer = address.takeOffer() {
             replace(by: offer)
@@ -14,7 +14,7 @@ extension TransferStateMachine {
         return (isRepeated ? [] : [.emit(.waiting(reason: .turn))]) + [.requestPermit(address.origins, request)]
     }
 
-    /// Releases the permit, or withdraws the request for one, where no partial file is open.
+    /// Releases the permit, or withdraws the request for one, while no partial file is open.
     func releasePermit() -> [TransferAction] {
         switch state {
         case .waiting, .opening(.transferring): [.releasePermit]
@@ -23,39 +23,39 @@ extension TransferStateMachine {
         }
     }
 
-    /// Handles the permit that was requested under this identifier.
+    /// Handles the grant of the permit with this identifier.
     mutating func permitGranted(_ request: PermitRequestID, at now: Duration) -> [TransferAction] {
         if case .waiting(request, let origins) = state {
             if let hindrance = networkHindrance { return releasePermit() + awaitNetwork(hindrance) }
             return openPartial(.transferring(origins))
         }
         if isRunning, case .moving(request) = run.step { return applyIntent(at: now) }
-        // The race of a grant with a stop, which has released the permit or will.
+        // The transfer was stopped at the same time as the grant; the stop releases the permit.
         return []
     }
 
-    /// Handles that no connection with the origin can be established, so that no permit is granted.
+    /// Handles that no permit is granted, because no connection with the origin can be established.
     mutating func permitRefused(
         _ request: PermitRequestID, _ error: DownloadError, at now: Duration
     ) -> [TransferAction] {
-        // Otherwise the race of a refusal with a stop, which has withdrawn the request.
+        // Otherwise, the transfer was stopped at the same time, and the stop has withdrawn the request.
         guard case .waiting(request, let origins) = state else { return [] }
-        // A subscriber has offered another URL in the meantime.
+        // A subscriber may have offered another URL in the meantime.
         if let offer = address.takeOffer() { replace(by: offer) }
         return address.origins == origins ? fail(error, at: now) : requestPermit()
     }
 
-    /// Handles that the origin of the next request has no room, and that the permit is lost.
+    /// Handles that the origin of the next request has no capacity, and that the permit is lost.
     mutating func moveRefused(_ request: PermitRequestID, at now: Duration) -> [TransferAction] {
-        // The race of a refusal with a stop, which has released the permit.
+        // Otherwise, the transfer was stopped at the same time, and the stop has released the permit.
         guard isRunning, case .moving(request) = run.step else { return [] }
         address.targetWaits()
         return close(.moving, at: now)
     }
 
-    /// Handles that the request of an exchange has to wait, because its origin permits none now.
+    /// Handles that an exchange's request has to wait, because its origin currently permits no request.
     ///
-    /// The permit of a first exchange is lost. An extra exchange is requested again later.
+    /// If it is the first exchange, the permit is lost. An extra exchange is requested again later.
     mutating func requestHeld(_ id: ExchangeID, at now: Duration) -> [TransferAction] {
         guard let exchange = liveExchange(id), !exchange.isCanceled else {
             return exchangeEnded(.cancelled, exchange: id, at: now)
@@ -77,9 +77,9 @@ extension TransferStateMachine {
     /// Handles the result of opening the partial file.
     ///
     /// - Parameters:
-    ///   - allowsGaps: Whether bytes may be written far behind the others.
+    ///   - allowsGaps: Whether bytes may be written far beyond the other bytes.
     ///   - relocates: Whether the transfer continues at another location after a failure.
-    ///   - existing: The representation that all destinations have already.
+    ///   - existing: The representation that all destinations already have.
     mutating func opened(
         _ result: Result<PartialFinding, DownloadError>, allowsGaps: Bool = true, relocates: Bool = false,
         existing: ExistingRepresentation? = nil, at now: Duration
@@ -97,12 +97,12 @@ extension TransferStateMachine {
         case (.success(let finding), .discarding):
             return take(finding) + closeFile(.discarding(holdsPermit: false))
         case (.success(let finding), .purging):
-            // A subscriber that has resumed meanwhile wants the bytes, and has no permit yet.
+            // A subscriber that has resumed in the meantime needs the bytes; it has no permit yet.
             return take(finding) + closeFile(intent == .run ? .keeping : .purging)
         }
     }
 
-    /// Begins a run with what was found, or does what the subscribers want instead.
+    /// Begins a run with the found bytes, or applies another intent of the subscribers.
     private mutating func opened(
         _ finding: PartialFinding, _ origins: OriginPair, allowsGaps: Bool, existing: ExistingRepresentation?,
         at now: Duration
@@ -111,11 +111,11 @@ extension TransferStateMachine {
         let actions = take(finding)
         var hasCheckpoint = false
         if case .bytes = finding { hasCheckpoint = true }
-        // Whether a checkpoint says that secret headers were sent is not known here.
+        // It is unknown here whether the checkpoint states that secret headers were sent.
         let recorded = hasCheckpoint && !credentials.isEmpty ? nil : openedWith
         beginRun(origins, allowsGaps: allowsGaps, recordedCredentials: recorded)
         if hasCheckpoint { run.foundCheckpoint(at: now) }
-        // Rule 63: the bytes of an unfinished download are worth more than the question.
+        // Rule 63: if bytes of an unfinished download exist, the existing files are not checked.
         if bytes.intervals.isEmpty { run.existing = existing }
         return actions + applyIntent(at: now)
     }
@@ -138,7 +138,7 @@ extension TransferStateMachine {
         let known = bytes.count
         switch finding {
         case .nothing:
-            // Rule 5: bytes that nothing could verify aren't imported either.
+            // Rule 5: bytes that couldn't be verified are not used.
             let reason: RestartReason = bytes.representation?.isProvable == false ? .noValidator : .partialMissing
             bytes.foundNothing()
             // Rule 56: the bytes existed before a pause.
@@ -147,8 +147,8 @@ extension TransferStateMachine {
             found(representation, received)
             bytes.partialOpened()
             budget.found(received.count)
-            // The bytes of a restart were found after all, where the partial file was closed before the new
-            // representation.
+            // If the partial file was closed before the new representation started, the discarded bytes are found
+            // again.
             if known == 0 { budget.restartsUndone() }
             let lost = known - bytes.count
             return lost > 0 ? [.emit(.restarted(reason: .partialTruncated, discardedByteCount: lost))] : []
@@ -158,7 +158,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// Records the bytes that are on disk, and what has to verify them.
+    /// Records the bytes on disk and how they have to be verified.
     mutating func found(_ representation: Representation, _ received: IntervalSet) {
         bytes.found(representation, received, isChecksumExpected: settings.checksum != nil)
         requireProofOfCredentials()
@@ -171,13 +171,14 @@ extension TransferStateMachine {
 extension TransferStateMachine {
     /// Ends the transfer with an error, after the bytes are saved.
     mutating func fail(_ error: DownloadError, at now: Duration) -> [TransferAction] {
-        // The discarding subscriber has detached, and wants no trace more than an error.
+        // The discarding subscriber has detached, so discarding is more important than reporting the error.
         if intent == .discard, isRunning { return close(.discarding(holdsPermit: true), at: now) }
         return close(.failing(error), at: now)
     }
 
-    /// Ends the run, if there is one, and has the store save and close the partial file; without one, the step that
-    /// follows is taken at once.
+    /// Ends the run and makes the store save and close the partial file.
+    ///
+    ///  If no run exists, the next step follows immediately.
     mutating func close(_ reason: CloseReason, at now: Duration) -> [TransferAction] {
         if isRunning {
             meter.stop()
@@ -188,7 +189,7 @@ extension TransferStateMachine {
         return released + left(reason, losing: 0, wasOpen: false, at: now)
     }
 
-    /// Has the store save and close the open partial file.
+    /// Makes the store save and close the open partial file.
     private mutating func closeFile(_ reason: CloseReason) -> [TransferAction] {
         state = .closing(reason)
         switch reason {
@@ -196,8 +197,8 @@ extension TransferStateMachine {
             return [.discardPartial]
         case .failing(let error)
         where error.code == .unexpectedByteCount || error.code == .bodyTooLarge && !policies.wantsFile:
-            // A body for memory: no later request with this limit could use its bytes. The bytes of a file are kept,
-            // for a request without a limit, unless the file is another one than expected.
+            // A body in memory can't be used by a later request with this limit. The bytes of a file are kept for a
+            // request without a limit, unless the file has an unexpected length.
             bytes.kept(IntervalSet())
             return [.discardPartial]
         case .keeping, .failing, .retrying, .refreshing, .moving, .reusing:
@@ -207,7 +208,7 @@ extension TransferStateMachine {
 
     /// Handles that the partial file is closed.
     ///
-    /// - Parameter kept: What the next opening would find; nil if nothing was to be kept.
+    /// - Parameter kept: The bytes that the next opening would find; nil if nothing was to be kept.
     mutating func closed(keeping kept: IntervalSet? = nil, at now: Duration) -> [TransferAction] {
         guard case .closing(let reason) = state else { preconditionFailure("closed in \(phase)") }
         let lost = bytes.count - (kept ?? bytes.intervals).count
@@ -215,14 +216,14 @@ extension TransferStateMachine {
         if let kept, lost > 0 { bytes.kept(kept) }
         let released: [TransferAction]
         switch reason {
-        // There was none, or it is lost.
+        // The transfer had no permit, or has lost it.
         case .purging, .moving, .discarding(holdsPermit: false): released = []
         case .keeping, .discarding, .failing, .retrying, .refreshing, .reusing: released = [.releasePermit]
         }
         return released + left(reason, losing: lost, wasOpen: true, at: now)
     }
 
-    /// Takes the step that follows when nothing is open.
+    /// Continues with the next step when nothing is open.
     private mutating func left(
         _ reason: CloseReason, losing lost: Int64, wasOpen: Bool, at now: Duration
     ) -> [TransferAction] {
@@ -239,12 +240,12 @@ extension TransferStateMachine {
             error.retainedByteCount = bytes.count
             return end(.failed(error))
         case .keeping, .retrying, .refreshing, .moving, .reusing:
-            // A subscriber that is left has no such file, or something has changed it.
+            // A remaining subscriber doesn't have the file, or the file has changed.
             if case .reusing = reason, intent == .run { strategy.ignoreExisting() }
             strategy.interrupted()
-            // The target of a redirect is kept while its host has no room.
+            // The target of a redirect is kept while its host has no capacity.
             if case .moving = reason, intent == .run {} else { address.reset() }
-            // Rule 56: lost bytes are reported before anything else.
+            // Rule 56: lost bytes are reported before any other event.
             let restart = DownloadEvent.restarted(reason: .checkpointNotSaved, discardedByteCount: lost)
             return (lost > 0 ? [.emit(restart)] : []) + closedKeeping(reason, at: now)
         }

@@ -1,7 +1,7 @@
-/// Responses that the subscribers may refuse before a byte of their bodies counts (rule 66).
+/// Responses that the subscribers may refuse before any byte of their bodies counts (rule 66).
 extension TransferStateMachine {
-    /// Returns what the subscribers decide about: the response of an exchange that would begin a representation, or continue
-    /// the bytes; nil for any other response.
+    /// Returns the response for the subscribers' decision, if it would start a representation or continue the bytes;
+    /// nil for any other response.
     func candidate(of head: ResponseHead, exchange id: ExchangeID, date: HTTPDate) -> CandidateResponse? {
         guard let exchange = liveExchange(id), case .connecting = exchange.phase, !exchange.isCanceled,
             !exchange.isExtra, !exchange.compares
@@ -17,15 +17,15 @@ extension TransferStateMachine {
             earlierTypes: [bytes.representation?.contentType, run.existing?.representation.contentType])
     }
 
-    /// The response that was accepted for the bytes, for a subscriber that attaches later; nil if there is none.
+    /// The accepted response, for a subscriber that attaches later; nil if no response was accepted.
     var acceptedCandidate: CandidateResponse? {
         guard let head = bytes.responses.last, let representation = bytes.representation else { return nil }
         return CandidateResponse(head: head, representation: representation)
     }
 
-    /// Holds the body of an exchange back until the subscribers have accepted or refused its head.
+    /// Holds back the body of an exchange until the subscribers have accepted or refused its head.
     ///
-    /// - Returns: Whether the exchange is still of use.
+    /// - Returns: Whether the exchange is still needed.
     mutating func awaitAcceptance(of head: ResponseHead, exchange id: ExchangeID) -> Bool {
         guard let exchange = liveExchange(id), !exchange.isCanceled else { return false }
         run.exchanges.update(id) { $0.propose(head) }
@@ -36,7 +36,7 @@ extension TransferStateMachine {
     mutating func proposalAccepted(
         exchange id: ExchangeID, at now: Duration, date: HTTPDate
     ) -> (reply: HeadReply, actions: [TransferAction]) {
-        // The race of the last answer with a stop.
+        // Otherwise, the transfer was stopped at the same time as the last decision.
         guard liveExchange(id)?.isCanceled == false,
             let proposed = run.exchanges.update(id, { $0.takeProposed() }) ?? nil
         else { return (.proceed, []) }

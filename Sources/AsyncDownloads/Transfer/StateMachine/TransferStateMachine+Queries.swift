@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Questions about the state, which change nothing.
+/// Queries of the state, without side effects.
 extension TransferStateMachine {
     /// The phase of the transfer, without the values of the state.
     enum Phase: String, Sendable, Hashable, CaseIterable {
@@ -38,13 +38,13 @@ extension TransferStateMachine {
         }
     }
 
-    /// The host that the permit is for, or is being moved to; nil while the transfer doesn't run.
+    /// The host for which the permit is valid, or to which it is being moved; nil while the transfer doesn't run.
     var permitHost: String? { isRunning ? run.origins.host : nil }
 
     /// The origin of the next extra request.
     var extraOrigins: OriginPair { run.extraAddress.redirects(address.redirects).origins }
 
-    /// Returns what is known of an exchange when its request is sent.
+    /// Returns the record of an exchange at the time when its request is sent.
     func record(of id: ExchangeID, to url: URL) -> ExchangeRecord {
         var record = ExchangeRecord(url: URL(string: url.redacted) ?? URL(fileURLWithPath: "/"))
         record.attempt = budget.retriesUsed + 1
@@ -62,7 +62,7 @@ extension TransferStateMachine {
         return record
     }
 
-    /// The length of the file: the one that the server has stated, or the one that is expected.
+    /// The length of the file as stated by the server, or the expected length.
     private var expectedByteCount: Int64? { bytes.representation?.length ?? policies.expectedByteCount }
 
     /// The latest progress.
@@ -72,14 +72,14 @@ extension TransferStateMachine {
         return progress
     }
 
-    /// The event that says what was accepted.
+    /// The event that describes the accepted response.
     var started: DownloadEvent {
         .started(
             expectedByteCount: expectedByteCount, isResumable: bytes.isResumable,
             suggestedName: bytes.representation?.suggestedName, contentType: bytes.representation?.contentType)
     }
 
-    /// Whether bytes are being received or stored, also while the transfer stops.
+    /// Whether bytes are being received or stored, even while the transfer stops.
     var hasUnstoredBytes: Bool {
         if bytes.intervals.isEmpty { return false }
         switch state {
@@ -95,7 +95,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// Whether a timer of `scheduleRetry` may still lead to something.
+    /// Whether a timer of `scheduleRetry` may still have an effect.
     var awaitsTimer: Bool {
         switch state {
         case .backingOff: return true
@@ -109,7 +109,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// Whether a new subscriber may still get the file of this transfer.
+    /// Whether a new subscriber can still receive the file of this transfer.
     var isJoinable: Bool {
         if case .running = state, case .draining(.fail) = run.step { return false }
         return switch state {
@@ -118,31 +118,31 @@ extension TransferStateMachine {
         }
     }
 
-    /// Returns whether the exchange is an extra one.
+    /// Returns whether the exchange is an extra exchange.
     func isExtra(_ id: ExchangeID) -> Bool { isRunning && run.exchanges[id]?.isExtra == true }
 
-    /// Returns whether the exchange is being canceled because nothing has arrived for the idle timeout.
+    /// Returns whether the exchange is being canceled because of the idle timeout.
     func hasTimedOut(_ id: ExchangeID) -> Bool {
         guard isRunning, case .draining(.retry(let error)) = run.step, error.code == .timedOut else { return false }
         return run.exchanges[id]?.isExtra == false
     }
 
-    /// Returns whether the exchange was canceled, or has ended.
+    /// Returns whether the exchange was canceled or has ended.
     func isCanceled(_ id: ExchangeID) -> Bool { !isRunning || run.exchanges[id]?.isCanceled != false }
 
-    /// Returns whether the exchange receives bytes that are written.
+    /// Returns whether the exchange receives bytes to be written.
     func isReceiving(_ id: ExchangeID) -> Bool { liveExchange(id)?.isReceiving == true }
 
-    /// Returns whether the exchange waits for the store.
+    /// Returns whether the exchange is waiting for the store.
     func isHeldBack(_ id: ExchangeID) -> Bool { liveExchange(id)?.isHeldBack == true }
 
-    /// Whether the partial file is opened to be removed.
+    /// Whether the partial file is being opened to be removed.
     var opensToDiscard: Bool {
         if case .opening(.purging) = state { return true }
         return intent == .discard
     }
 
-    /// Whether the transfer fails because the file has more bytes than its subscribers accept.
+    /// Whether the transfer is failing because the file has more bytes than its subscribers accept.
     var failsForSize: Bool {
         if case .closing(.failing(let error)) = state { return error.code == .bodyTooLarge && intent != .discard }
         return false
@@ -151,16 +151,16 @@ extension TransferStateMachine {
     /// Returns whether bytes of the exchange are being written.
     func isWriting(_ id: ExchangeID) -> Bool { isRunning && run.exchanges[id]?.isWriting == true }
 
-    /// Whether an exchange without a head is the only one of the transfer, whose refusal is a failure.
+    /// Returns whether the exchange has no head and is the only one of the transfer, so that its refusal is a failure.
     func isOnlyRequest(_ id: ExchangeID) -> Bool {
         guard let exchange = liveExchange(id), case .connecting = exchange.phase else { return false }
         return !exchange.isExtra && !exchange.isCanceled && !run.othersReceive(besides: id)
     }
 
-    /// The error of a body of this length if no subscriber accepts it.
+    /// Returns the error for a body of this length if no subscriber accepts it.
     func tooLarge(_ length: Int64?) -> DownloadError? { policies.excess(length) }
 
-    /// Whether the device has no network connection, and the engine waits for one.
+    /// Whether the device has no network connection, and the engine is waiting for one.
     var isWaitingForConnectivity: Bool {
         isExchanging && run.exchanges.all.contains { $0.exchange.isWaitingForConnectivity }
     }

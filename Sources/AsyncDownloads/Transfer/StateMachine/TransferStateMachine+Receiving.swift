@@ -1,9 +1,9 @@
 /// The bodies of exchanges, and their ends.
 extension TransferStateMachine {
-    /// Handles that the store has emptied the partial file for the representation that the exchange brings.
+    /// Handles that the store has emptied the partial file for the representation that the exchange delivers.
     ///
     /// - Parameters:
-    ///   - allowsGaps: Whether bytes may be written far behind the others.
+    ///   - allowsGaps: Whether bytes may be written far beyond the other bytes.
     ///   - relocates: Whether the transfer continues at another location after a failure.
     mutating func partialStarted(
         _ result: Result<Void, DownloadError>, allowsGaps: Bool = true, relocates: Bool = false,
@@ -18,25 +18,25 @@ extension TransferStateMachine {
 
     /// Handles that the partial file may have been moved to another volume.
     ///
-    /// - Parameter allowsGaps: Whether bytes may be written far behind the others.
+    /// - Parameter allowsGaps: Whether bytes may be written far beyond the other bytes.
     mutating func setAllowsGaps(_ allowsGaps: Bool) {
-        // The race of the store with a stop.
+        // The run may have ended at the same time.
         if isRunning { run.allowsGaps = allowsGaps }
     }
 
-    /// Handles that no subscriber was left when the partial file was to be emptied for a representation, which therefore
-    /// has no file.
+    /// Handles that no subscriber was left when the partial file was to be emptied for a representation, so that the
+    /// representation has no file.
     mutating func startRefused() {
         bytes.forgetEmptyRepresentation()
     }
 
-    /// Handles that the store is ready for the body of the exchange, or could not be.
+    /// Handles that the store has prepared for the body of the exchange, or that the preparation has failed.
     ///
     /// - Parameter relocates: Whether the transfer continues at another location after a failure.
     mutating func prepared(
         _ result: Result<Void, DownloadError>, relocates: Bool = false, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
-        // The race of the store with a stop; the store's queue keeps what follows in order.
+        // Otherwise, the transfer was stopped at the same time; the store's queue keeps later operations in order.
         guard isHeldBack(id) else { return [] }
         switch result {
         case .failure(let error):
@@ -51,13 +51,13 @@ extension TransferStateMachine {
 
     /// The decision about bytes that have arrived.
     enum BytesDecision: Sendable, Hashable {
-        /// Write the parts, and report `wrote` for each; there is at least one, which may be empty.
+        /// Write the parts, and report `wrote` for each of them; at least one part exists, but it may be empty.
         case write([ExchangeProgress.Part])
         /// Compare the part with the bytes on disk, and report `compared`.
         case compare(ExchangeProgress.Part)
         /// Keep the bytes, which belong to the body of a response that refuses the request.
         case keepRefusal
-        /// Ignore the bytes: they belong to a superseded exchange, or to a body of no use.
+        /// Ignore the bytes: they belong to a superseded exchange, or to a body that isn't needed.
         case ignore
     }
 
@@ -77,13 +77,13 @@ extension TransferStateMachine {
         return exchange.compares ? .compare(part) : .write(missing(part, exchange: id, at: now))
     }
 
-    /// Returns what the exchange writes of a part.
+    /// Returns the pieces of a part that the exchange has to write.
     private mutating func missing(
         _ part: ExchangeProgress.Part, exchange id: ExchangeID, at now: Duration
     ) -> [ExchangeProgress.Part] {
         let range = part.offset..<part.offset + Int64(part.count)
         let missing = run.exchanges.claim(range, by: id, received: bytes.intervals, at: now)
-        // The report of an empty part may show that the exchange has brought too much.
+        // The report of an empty part may show that the exchange has delivered too much.
         guard !missing.isEmpty else { return [.init(skipped: part.skipped, count: 0, offset: part.offset)] }
         return missing.map {
             .init(skipped: part.skipped + Int($0.lowerBound - part.offset), count: $0.count, offset: $0.lowerBound)
@@ -100,12 +100,12 @@ extension TransferStateMachine {
         }
         guard let exchange else { return [] }
         bytes.wrote(offset..<offset + Int64(count), counts: !exchange.hasFailed)
-        // The first bytes of all may be written after the change of credentials that has canceled their exchange.
+        // The first bytes may be written after a change of credentials has canceled their exchange.
         if case .draining = run.step, bytes.comparison == nil { requireProofOfCredentials() }
-        // Bytes that an engine has delivered although it was asked to wait are written first.
+        // Bytes that an engine has delivered although it was held back are written first.
         if exchange.isWriting { return [] }
         if exchange.exceedsPromise { return exceeded(exchange, at: now) }
-        // The race of a write with a stop: the bytes count, and nothing more happens here.
+        // The transfer was stopped during the write: the bytes count, but nothing else follows.
         guard isExchanging, exchange.isReceiving else { return [] }
         var actions = reportWritten(count, at: now)
         if exchange.hasOverflowed {
@@ -125,7 +125,7 @@ extension TransferStateMachine {
         }
         meter.stored()
         let emitsProgress = meter.shouldEmit(at: now)
-        // Bytes that are reported to a subscriber survive a kill, if the partial file has a checkpoint.
+        // Marked bytes survive a kill if the partial file has a checkpoint, so reported bytes are marked first.
         switch run.mark(after: count, isReported: emitsProgress, at: now) {
         case .now: actions.append(.markPartial(bytes.intervals, epoch: bytes.epoch))
         case .after(let delay): actions.append(.scheduleMark(delay))
@@ -148,7 +148,7 @@ extension TransferStateMachine {
 }
 
 extension Run.DrainFollowUp {
-    /// The step after a failure to connect, as the state of the origin decides.
+    /// Returns the step after a failure to connect, according to the state of the origin.
     fileprivate static func connecting(_ error: DownloadError, _ step: Outage.Step) -> Self {
         switch step {
         case .retry(let number, let delay): .awaitOrigin(error, number: number, delay: delay)
@@ -156,7 +156,7 @@ extension Run.DrainFollowUp {
         }
     }
 
-    /// The step after the store has failed.
+    /// Returns the step after a failure of the store.
     fileprivate static func ofStorage(_ error: DownloadError) -> Self {
         error.code == .tooManyOpenFiles ? .retry(error) : .fail(error)
     }
@@ -165,17 +165,17 @@ extension Run.DrainFollowUp {
 // MARK: - The end of an exchange
 
 extension TransferStateMachine {
-    /// Handles the end of an exchange, after which nothing of it arrives.
+    /// Handles the end of an exchange, after which the exchange reports nothing.
     ///
-    /// - Parameter step: What follows from a failure to connect for all transfers of the origin.
+    /// - Parameter step: The next step after a failure to connect, which applies to all transfers of the origin.
     mutating func exchangeEnded(
         _ end: ExchangeEnd, step: Outage.Step? = nil, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         guard let exchange = run.exchanges[id] else {
             preconditionFailure("exchange \(id) ended twice, or was never started")
         }
-        // A site that redirects to a new origin each time would be requested without end: only a retry of the transfer's own
-        // has a limit and a delay then.
+        // A site that redirects to a new origin each time could cause any number of requests. Therefore, a retry of the
+        // transfer itself, with a limit and a delay, is used after a redirect to another origin.
         let step = address.origins.isDirect ? step : nil
         switch run.step {
         case .draining(var followUp):
@@ -227,7 +227,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// The delay of the next request after an exchange that ended in order; nil for none.
+    /// Returns the delay of the next request after an exchange that ended without an error; nil for none.
     private mutating func delay(after exchange: ExchangeProgress) -> Duration? {
         if !exchange.compares, bytes.isComplete { return nil }
         let isComplete = exchange.request.range?.last.map { exchange.position > $0 } ?? false
@@ -237,7 +237,7 @@ extension TransferStateMachine {
 
     private mutating func failed(_ error: DownloadError, at now: Duration) -> [TransferAction] {
         strategy.interrupted()
-        // The loss of the network uses no retry.
+        // The loss of the network doesn't use up a retry.
         if error.isRetryable, networkHindrance != nil { return drain(.advance, at: now) }
         return drain(error.isRetryable ? .retry(error) : .fail(error), at: now)
     }
@@ -250,7 +250,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// The error for a body that ended in order and too early; settles a length that the head didn't promise (rule 47).
+    /// Returns the error for a body that ended too early; records the length if the head didn't state it (rule 47).
     private mutating func shortfall(_ exchange: ExchangeProgress) -> DownloadError? {
         guard let end = exchange.end else {
             bytes.settleLength(exchange.position)

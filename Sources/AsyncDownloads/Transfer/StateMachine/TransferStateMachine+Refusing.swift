@@ -2,23 +2,23 @@ internal import struct Foundation.Data
 
 /// Responses that refuse a request, and the first bytes of their bodies.
 extension TransferStateMachine {
-    /// The longest time for which the rest of a refusal's body is awaited.
+    /// The maximum time to wait for the rest of a refusal's body.
     private static let longestRefusalTime = Duration.seconds(5)
 
-    /// Whether the body of the exchange belongs to the error that follows.
+    /// Returns whether the body of the exchange belongs to the pending error.
     func awaitsRefusal(_ id: ExchangeID) -> Bool {
         guard isRunning, case .draining(let followUp) = run.step, followUp.error?.isRefusal == true
         else { return false }
         return run.exchanges[id]?.isCanceled == false
     }
 
-    /// Adds the first bytes of its body to the error of a refusal.
+    /// Adds the first bytes of the response's body to the error of a refusal.
     mutating func receivedRefusal(_ body: Data) {
         guard isRunning, case .draining(let followUp) = run.step else { return }
         run.step = .draining(followUp.withResponseBody(body))
     }
 
-    /// Cancels the exchange of a refusal that sends its body for too long.
+    /// Cancels the exchange of a refusal if its body takes too long.
     mutating func cancelLongRefusal(at now: Duration) -> [TransferAction] {
         guard case .draining(let followUp) = run.step, followUp.error?.isRefusal == true,
             run.exchanges.all.contains(where: {
@@ -28,17 +28,17 @@ extension TransferStateMachine {
         return run.cancelExchanges(at: now)
     }
 
-    /// Fails, or retries, because of a response.
+    /// Fails or retries because of a response.
     mutating func refuse(
         _ error: DownloadError, _ head: ResponseHead, hasShortBody: Bool, at now: Duration
     ) -> [TransferAction] {
         let error = error.concerning(head)
-        // The body of the last attempt is worth waiting for, since nothing else follows.
+        // The body of the last attempt is awaited, because no other request follows.
         let isAwaited = hasShortBody || error.isRefusal && isLastAttempt(error)
         return drain(error.isRetryable ? .retry(error) : .fail(error), canceling: !isAwaited, at: now)
     }
 
-    /// Whether no attempt follows after a failure.
+    /// Returns whether no attempt follows after a failure.
     private func isLastAttempt(_ error: DownloadError) -> Bool {
         var budget = budget
         return budget.nextAttempt(after: error, policy: policies.retryPolicy, received: bytes.count) == nil
@@ -46,12 +46,12 @@ extension TransferStateMachine {
 }
 
 extension DownloadError {
-    /// Whether a response is the reason whose body may describe it.
+    /// Whether the error was caused by a response whose body may describe it.
     fileprivate var isRefusal: Bool { response?.status.isSuccess == false }
 }
 
 extension Run.DrainFollowUp {
-    /// The error that follows, or after which an attempt follows.
+    /// The error of the failure, or of the attempt that is retried.
     fileprivate var error: DownloadError? {
         switch self {
         case .fail(let error), .retry(let error): error
@@ -59,7 +59,7 @@ extension Run.DrainFollowUp {
         }
     }
 
-    /// Returns the same step, with the first bytes of the body in its error if a response is its reason.
+    /// Returns the same step, with the first bytes of the body in its error if the error was caused by a response.
     fileprivate func withResponseBody(_ body: Data) -> Self {
         guard var error, error.isRefusal else { return self }
         error.responseBody = body

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Requests, and the decisions that follow from the heads of responses.
 extension TransferStateMachine {
-    /// Takes the next step: finishes if every byte is on disk, and otherwise starts the exchange for the next missing
-    /// bytes.
+    /// Performs the next step: finishes if every byte is on disk, and otherwise starts the exchange for the next
+    /// missing bytes.
     mutating func advance(at now: Duration) -> [TransferAction] {
         var actions = rollBackUnverified()
         if bytes.comparison == nil, bytes.isComplete, let representation = bytes.representation {
@@ -11,10 +11,10 @@ extension TransferStateMachine {
             return actions
         }
         if networkHindrance != nil { return actions + close(.keeping, at: now) }
-        // A URL that has waited for a permit may be too old by now.
+        // A URL that has waited for a permit may have become too old.
         address.willRequest(at: now, freshFor: Self.longestRefreshWithPermit)
         if policies.isRefreshable, address.hasExpired(at: now) { return actions + refresh(.expired, at: now) }
-        // Rule 58: the limits are those of the origin of the request, which a redirect or a fresh URL changes.
+        // Rule 58: the limits of the request's origin apply; a redirect or a fresh URL changes the origin.
         if run.origins != address.origins {
             let request = identifiers.permits.next()
             run.move(to: address.origins, request)
@@ -26,7 +26,7 @@ extension TransferStateMachine {
         actions += recordCredentials()
         if let comparison = startComparison(at: now) { return actions + comparison }
         if !bytes.intervals.isEmpty, !bytes.isResumable {
-            // Parts that couldn't be completed once are not combined again.
+            // Parts that couldn't be completed are not combined again.
             bytes.combiningFailed()
             actions += restart(.noValidator)
         }
@@ -38,13 +38,13 @@ extension TransferStateMachine {
 
     /// Starts an exchange for these bytes.
     ///
-    /// - Parameter compares: Whether the bytes are compared with those on disk.
+    /// - Parameter compares: Whether the bytes are compared with the bytes on disk.
     mutating func startExchange(
         _ range: RequestedRange, compares: Bool = false, at now: Duration
     ) -> [TransferAction] {
         run.startSole(at: now)
         budget.requestSent()
-        // The timer is set first: a check that is due while the engine returns the exchange must not be missed.
+        // The timer is set first, so that a check that is due while the engine returns the exchange isn't missed.
         var actions = keepTicking(at: now)
         let length = bytes.representation?.length
         actions += send(ExchangeProgress(request: range, compares: compares, length: length, at: now))
@@ -63,7 +63,7 @@ extension TransferStateMachine {
         return [.startExchange(id, request)]
     }
 
-    /// Schedules the next periodic check, unless one is scheduled.
+    /// Schedules the next periodic check, unless one is already scheduled.
     mutating func keepTicking(at now: Duration) -> [TransferAction] {
         guard !isTicking else { return [] }
         isTicking = true
@@ -71,16 +71,16 @@ extension TransferStateMachine {
         return [.scheduleTick(run.extras.tickInterval(run.exchanges, at: now).map { min(interval, $0) } ?? interval)]
     }
 
-    /// Handles the head of an exchange, after which its body may flow as the reply says.
+    /// Handles the head of an exchange, after which its body may flow according to the reply.
     mutating func headArrived(
         _ head: ResponseHead, exchange id: ExchangeID, at now: Duration, date: HTTPDate
     ) -> (reply: HeadReply, actions: [TransferAction]) {
-        // The race of a head with the cancellation of its exchange.
+        // The exchange may have been canceled at the same time.
         guard let exchange = liveExchange(id), case .connecting = exchange.phase, !exchange.isCanceled
         else { return (.proceed, []) }
         run.exchanges.update(id) { exchange in
             exchange.keepAlive(at: now)
-            // The head may arrive before the report that the network is back.
+            // The head may arrive before the report that the network is available again.
             if exchange.isWaitingForConnectivity { exchange.connected(at: now) }
         }
         if exchange.isExtra {
@@ -94,7 +94,7 @@ extension TransferStateMachine {
         return (reply(to: id), actions)
     }
 
-    /// Returns the interpreter of the response to an exchange that isn't an extra one.
+    /// Returns the interpreter of the response to an exchange that isn't an extra exchange.
     func interpreter(of exchange: ExchangeProgress, date: HTTPDate) -> ResponseInterpreter {
         ResponseInterpreter(
             requested: exchange.request, known: bytes.representation, received: bytes.intervals.prefixEnd,
@@ -105,7 +105,7 @@ extension TransferStateMachine {
             existing: run.existing?.representation)
     }
 
-    /// Handles that the other files of the host give connections up after a refusal, which follows.
+    /// Handles that other files of the host release connections after a refusal, which is reported next.
     mutating func madeRoom() {
         budget.madeRoom()
     }
@@ -121,9 +121,9 @@ extension TransferStateMachine {
         ).decide(head)
     }
 
-    /// The duty of the callback that reported a head before it returns.
+    /// The action that the callback must perform before it returns after reporting a head.
     enum HeadReply: Sendable, Hashable {
-        /// Let the body flow, or complete.
+        /// Let the body flow or complete.
         case proceed
         /// Start an empty partial file for this representation, report `partialStarted`, and let the body flow.
         case start(Representation)
@@ -139,7 +139,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// Does what the head was found to mean.
+    /// Handles the decision about a head.
     mutating func handle(
         _ decision: ResponseDecision, _ head: ResponseHead, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
@@ -202,7 +202,7 @@ extension TransferStateMachine {
         // The next window of an undisturbed download isn't a resumption.
         if !strategy.continuesWindows { actions.append(.emit(.resumed(fromOffset: bytes.intervals.prefixEnd))) }
         strategy.bodyStarted()
-        // The record is written before a byte arrives that it would present as verified.
+        // The record is written before the first byte that would otherwise seem verified arrives.
         return actions + (becomesUnverified ? [.recordPartial(bytes.intervals, exchange: id)] : [])
     }
 
@@ -225,7 +225,7 @@ extension TransferStateMachine {
         return actions
     }
 
-    /// Assigns the missing bytes to an exchange that was started while no other one was alive.
+    /// Assigns the missing bytes to an exchange that was started while no other exchange was in progress.
     private mutating func acceptFirst(_ id: ExchangeID, end: Int64?, at now: Duration) {
         guard let exchange = run.exchanges[id] else { preconditionFailure("an unknown exchange was accepted") }
         let acceptance = run.exchanges.assign(
@@ -237,7 +237,7 @@ extension TransferStateMachine {
             at: now)
     }
 
-    /// Removes the file that bytes were imported from, since a server has confirmed them.
+    /// Removes the file from which bytes were imported, if a server has confirmed the bytes.
     private mutating func confirmImport() -> [TransferAction] {
         bytes.confirmImport() ? [.removeImportedFile] : []
     }

@@ -9,13 +9,13 @@ extension TransferStateMachine {
         return restart(reason, at: now) + drain(.advance, at: now)
     }
 
-    /// Discards the bytes because of a response, which may be of another object.
+    /// Discards the bytes because of a response that may belong to another object.
     mutating func restart(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
         if reason == .contentChanged, !bytes.intervals.isEmpty { budget.replaced(at: now) }
         return restart(reason)
     }
 
-    /// Discards the bytes; the store does so when the new representation starts.
+    /// Discards the bytes; the store removes them when the new representation starts.
     mutating func restart(_ reason: RestartReason) -> [TransferAction] {
         let discarded = bytes.discard()
         strategy.restoreCondition()
@@ -25,7 +25,7 @@ extension TransferStateMachine {
     mutating func refused(
         _ failure: ResponseDecision.Failure, _ head: ResponseHead, at now: Duration
     ) -> [TransferAction] {
-        // One wrong answer may be an accident of a proxy, for which no bytes are discarded; a second one is not.
+        // A single wrong response may be caused by a proxy, so bytes are discarded only after the second one.
         if failure.blamesRange, !strategy.countFault() {
             strategy.useUnbounded()
             return bytes.intervals.isEmpty
@@ -37,7 +37,7 @@ extension TransferStateMachine {
         {
             return drain(.advance, canceling: canceling, at: now)
         }
-        // Signed targets of redirects are valid for minutes; the original URL leads to a new one.
+        // Signed redirect targets are valid for minutes; the original URL leads to a new target.
         if address.returnToOrigin(after: head.status, hasBytes: !bytes.intervals.isEmpty) {
             return drain(.advance, canceling: canceling, at: now)
         }
@@ -54,7 +54,7 @@ extension TransferStateMachine {
         return refuse(error, head, hasShortBody: !canceling, at: now)
     }
 
-    /// Whether the body is short enough to let it complete, which keeps the connection.
+    /// Returns whether the body is short enough to be received to its end, which keeps the connection open.
     func hasShortBody(_ head: ResponseHead) -> Bool {
         guard case .value(let length) = ContentLength(head.headers) else { return false }
         return length <= 16 << 10

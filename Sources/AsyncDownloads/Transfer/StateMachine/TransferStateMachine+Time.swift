@@ -2,26 +2,27 @@
 extension TransferStateMachine {
     /// Handles that a mark is due; see ``MarkSchedule``.
     mutating func markDue(at now: Duration) -> [TransferAction] {
-        // Otherwise the store saves or places the bytes by itself.
+        // If no run exists, the store saves or places the bytes in another way.
         guard isRunning, run.isMarkDue(at: now) else { return [] }
         return [.markPartial(bytes.intervals, epoch: bytes.epoch)]
     }
 
-    /// Handles that a checkpoint is written, or could not be: a failure loses bytes only after a crash.
+    /// Handles that the checkpoint was written, or that writing it has failed; a failure loses bytes only after a
+    /// crash.
     mutating func saved() -> [TransferAction] {
-        // The race of the store with the end of the run.
+        // The run may have ended at the same time.
         if isRunning { run.saved() }
         return []
     }
 
     /// The properties of an exchange that only the transport knows.
     struct CallbackStatus: Sendable {
-        /// How long the thread that delivers the exchange's callbacks has spent in callbacks, including those of other
+        /// The time that the thread of the exchange's callbacks has spent in callbacks, including callbacks of other
         /// exchanges.
         ///
-        /// Nothing can be delivered meanwhile, so the time isn't the server's.
+        /// Nothing can be delivered during that time, so it doesn't count as idle time of the server.
         var callbackTime: Duration?
-        /// Whether a callback of the exchange is in progress, so that it can deliver nothing more.
+        /// Whether a callback of the exchange is in progress, so that no more bytes can be delivered.
         var isInCallback = false
     }
 
@@ -53,7 +54,7 @@ extension TransferStateMachine {
         let replacement = replaceSlowConnection(at: now)
         guard isExchanging else { return actions + replacement }
         actions += replacement + checkExtras(connections, at: now)
-        // Extra exchanges without a head may have been given up.
+        // Extra exchanges without a head may have been canceled.
         if let limit = policies.idleTimeout, run.isIdle(for: limit) {
             actions += drain(.retry(DownloadError(.timedOut, "no byte for \(limit)")), at: now)
         }

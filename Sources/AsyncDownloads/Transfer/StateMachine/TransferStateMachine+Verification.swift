@@ -1,6 +1,7 @@
-/// Bytes that something has to verify: a comparison, a digest, or the length that a head promised.
+/// Bytes that still have to be verified by a comparison, a digest, or the length that a head promised.
 extension TransferStateMachine {
-    /// Whether bytes under another validator may follow, because the digest decides at the end (rule 35).
+    /// Whether bytes with another validator may follow, because the digest verifies the whole file at the end (rule
+    /// 35).
     var toleratesChange: Bool {
         settings.contentChangePolicy == .verify && settings.checksum != nil && !bytes.hasDigestMismatch
     }
@@ -11,7 +12,7 @@ extension TransferStateMachine {
         if let error = tooLarge(length) { return fail(error, at: now) }
         // Rule 12: a complete body isn't requested again.
         var actions = endRun(.finishing(run.origins)) + leaveConnections()
-        // Rule 57: the last progress is emitted even if earlier ones were coalesced.
+        // Rule 57: the last progress is emitted even if earlier progress was coalesced.
         actions += [
             .emit(.progress(progress)), .emit(.verifying),
             .finishPartial(length: length, representation, verifying: bytes.reliesOnDigest ? settings.checksum : nil),
@@ -19,7 +20,7 @@ extension TransferStateMachine {
         return actions
     }
 
-    /// Handles that the file is verified and placed, or could not be.
+    /// Handles that the file was verified and placed, or that this has failed.
     mutating func finished(
         _ result: Result<[SubscriberID: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
     ) -> [TransferAction] {
@@ -35,7 +36,8 @@ extension TransferStateMachine {
         }
     }
 
-    /// Restarts strictly, once: bytes under several validators, or of several users, were not of one object (rule 35).
+    /// Restarts without tolerating changes, because the combined bytes did not belong to one object (rule 35); happens
+    /// once.
     private mutating func restartUnverified(_ origins: OriginPair) -> [TransferAction] {
         let reason: RestartReason = bytes.reliesOnChecksum ? .credentialsChanged : .digestMismatch
         bytes.digestMismatched()
@@ -46,14 +48,14 @@ extension TransferStateMachine {
 // MARK: - Rollbacks
 
 extension TransferStateMachine {
-    /// Rolls back an exchange that brought more bytes than its head promised (rule 30).
+    /// Rolls back an exchange that delivered more bytes than its head promised (rule 30).
     ///
-    /// Nothing says which of its bytes are the right ones. The bytes of other exchanges are kept.
+    /// Any of its bytes may be wrong. The bytes of other exchanges are kept.
     mutating func exceeded(_ exchange: ExchangeProgress, at now: Duration) -> [TransferAction] {
         let discarded = bytes.rollBack(exchange.written)
         let actions = rolledBack(discarded, .excessBytes)
         bytes.forgetEmptyRepresentation()
-        // The race of the last write with a stop.
+        // The transfer may have been stopped during the last write.
         guard isExchanging, exchange.isReceiving else { return actions }
         if exchange.isExtra {
             run.extras.turnOff()
@@ -69,7 +71,7 @@ extension TransferStateMachine {
         return actions + drain(.retry(.excessBytes), at: now)
     }
 
-    /// Rolls back the bytes that only a digest could verify, where no digest is expected any more.
+    /// Rolls back the bytes that only a digest could verify, if no digest is expected anymore.
     mutating func rollBackUnverified() -> [TransferAction] {
         guard settings.checksum == nil, let start = bytes.takeUnverifiedStart() else { return [] }
         let update = bytes.representation.map { [TransferAction.updateRepresentation($0)] } ?? []
@@ -77,7 +79,7 @@ extension TransferStateMachine {
         return update + rolledBack(discarded, .contentChanged)
     }
 
-    /// Rolls back `count` bytes that were discarded in the checkpoint as well, which a later process would use.
+    /// Rolls back the `count` discarded bytes in the checkpoint as well, so that no later process uses them.
     private func rolledBack(_ count: Int64, _ reason: RestartReason) -> [TransferAction] {
         [.rollBackPartial(bytes.intervals, epoch: bytes.epoch)]
             + (count > 0 ? [.emit(.restarted(reason: reason, discardedByteCount: count))] : [])
@@ -86,36 +88,36 @@ extension TransferStateMachine {
 
 // MARK: - Credentials
 
-/// Bytes that may have been received with other credentials are compared with those that the present credentials get.
+/// Comparison of bytes that may have been received with other credentials.
 ///
-/// An exchange that compares writes nothing. No byte is appended before the comparison has succeeded, and none is
+/// An exchange that compares writes nothing. No byte is appended before the comparison has succeeded, and no byte is
 /// removed before it has failed.
 extension TransferStateMachine {
-    /// What stands for the user whose bytes are received (``CallerHeaders/credentials``).
+    /// The headers that identify the user to whom the server responds (``CallerHeaders/credentials``).
     var credentials: HeaderFields { address.headers.credentials }
 
-    /// Requires a comparison if the bytes were received with other secret headers than those that are sent.
+    /// Requires a comparison if the bytes were received with secret headers other than the present ones.
     mutating func requireProofOfCredentials() {
-        // An account says that the headers are of the same user.
+        // Headers of the same account belong to the same user.
         guard settings.account == nil, credentials != bytes.credentials else { return }
         bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil)
     }
 
-    /// Records in the partial file which secret headers are sent, unless it knows them.
+    /// Records the present secret headers in the partial file, unless they are already recorded.
     mutating func recordCredentials() -> [TransferAction] {
         let credentials = credentials
         guard run.recordCredentials(credentials) else { return [] }
-        // After a kill, the checkpoint must not say that bytes were received without secret headers.
+        // After a kill, the checkpoint must not state that bytes were received without secret headers.
         let isSaved = credentials.isEmpty || bytes.intervals.isEmpty || !bytes.isResumable
         return [.useCredentials] + (isSaved ? [] : [.savePartial(bytes.intervals)])
     }
 
-    /// Requests the next bytes to compare; nil if nothing is to be compared.
+    /// Requests the next bytes to compare; nil if no comparison is required.
     mutating func startComparison(at now: Duration) -> [TransferAction]? {
         guard let range = bytes.comparison?.next, let representation = bytes.representation else { return nil }
         if let error = tooLarge(representation.length ?? bytes.count) { return fail(error, at: now) }
         guard representation.contentCoding == nil, representation.validator != nil || bytes.isComplete else {
-            // Such bytes can't be continued with any credentials.
+            // Such bytes can't be continued, regardless of the credentials.
             return restart(.noValidator) + advance(at: now)
         }
         let condition: RequestedRange.Condition =
@@ -125,7 +127,7 @@ extension TransferStateMachine {
         return startExchange(request, compares: true, at: now)
     }
 
-    /// Does what the head of a comparison was found to mean.
+    /// Handles the decision about the head of a comparison.
     mutating func handleComparison(
         _ decision: ComparisonDecision, _ head: ResponseHead, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
@@ -140,7 +142,7 @@ extension TransferStateMachine {
             return credentialsVerified() + drain(.advance, at: now)
         case .otherwise(.retryRequest(.everything(let reason))):
             return comparisonFailed(reason, at: now)
-        // None of these would change the next request.
+        // None of these decisions would change the next request.
         case .otherwise(.retryRequest(.unbounded)), .otherwise(.complete), .otherwise(.append), .otherwise(.begin):
             return comparisonFailed(.contentChanged, at: now)
         case .otherwise(let decision):
@@ -151,21 +153,21 @@ extension TransferStateMachine {
     /// Handles the result of comparing a part.
     mutating func compared(_ isEqual: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
         run.exchanges.update(id) { $0.finishComparison(at: now) }
-        // The race of a comparison with a stop, or with an earlier part that was different.
+        // Otherwise, the transfer was stopped at the same time, or an earlier part was different.
         guard let exchange = liveExchange(id), exchange.isReceiving else { return [] }
         guard isEqual else { return comparisonFailed(.credentialsChanged, at: now) }
         guard exchange.hasOverflowed, !exchange.isWriting else { return [] }
-        // Rule 30: a body without an end would be received forever.
+        // Rule 30: a body without an end could be received forever.
         return drain(.retry(.excessBytes), at: now)
     }
 
-    /// Discards bytes that could not be verified; this counts neither as a change of the object nor as a forced
+    /// Discards bytes that could not be verified, without counting this as a change of the object or as a forced
     /// restart.
     private mutating func comparisonFailed(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
         restart(reason) + drain(.advance, at: now)
     }
 
-    /// Handles the end of an exchange that compared, all of whose bytes are equal.
+    /// Handles the end of a comparing exchange; all of its bytes are equal.
     mutating func comparisonEnded(_ exchange: ExchangeProgress) -> [TransferAction] {
         bytes.compared(to: exchange.position) ? credentialsVerified() : []
     }

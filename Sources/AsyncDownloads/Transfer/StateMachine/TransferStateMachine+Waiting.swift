@@ -7,12 +7,12 @@ extension TransferStateMachine {
         guard let attempt = nextAttempt(after: error) else { return fail(error, at: now) }
         address.attemptEnded()
         address.reset()
-        // While descriptors are short nothing useful can be opened, so those of this transfer are released.
+        // While descriptors are short, nothing useful can be opened, so the transfer releases its descriptors.
         let keepsPermit = attempt.longestDelay <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
         return [emission(of: attempt, error)] + backOff(for: attempt.delay, keepsPermit: keepsPermit, at: now)
     }
 
-    /// Waits for a permit until the origin is to be tried again, or another transfer has reached it.
+    /// Waits for a permit until the origin is tried again, or until another transfer has reached it.
     mutating func awaitOrigin(
         _ error: DownloadError, number: Int, delay: Duration, at now: Duration
     ) -> [TransferAction] {
@@ -29,11 +29,13 @@ extension TransferStateMachine {
         .emit(.retrying(attempt: attempt.number, delay: attempt.delay, error: error))
     }
 
-    /// The permit and the open partial file are kept where the retry policy draws no delay longer than this, and in the
-    /// delays of ``RequestPacing``, in which the server is responding.
+    /// The maximum delay of the retry policy for which the permit and the open partial file are kept.
     ///
-    /// A permit goes with an open partial file until all bytes are received, so that the scheduler limits the number of
-    /// open files: downloads that wait for a network would otherwise take every descriptor of the process.
+    ///  They are also kept in the delays of ``RequestPacing``, in which the server is responding.
+    ///
+    /// A transfer has a permit while its partial file is open, until all bytes are received. The scheduler therefore
+    /// limits the number of open files; otherwise, downloads that wait for a network would use every descriptor of the
+    /// process.
     static let longestDelayWithPermit = Duration.milliseconds(250)
 
     private mutating func backOff(for delay: Duration, keepsPermit: Bool, at now: Duration) -> [TransferAction] {
@@ -41,7 +43,7 @@ extension TransferStateMachine {
         return keepsPermit ? delayRequest(for: delay) : close(.retrying(at: now + delay), at: now)
     }
 
-    /// Waits for the next request of the run.
+    /// Waits before the next request of the run.
     mutating func delayRequest(for delay: Duration, isPaced: Bool = false) -> [TransferAction] {
         meter.stop()
         let timer = identifiers.timers.next()
@@ -59,10 +61,10 @@ extension TransferStateMachine {
     /// Handles the end of a delay.
     mutating func retryDue(_ timer: TimerID, at now: Duration) -> [TransferAction] {
         if case .backingOff(timer, let pollsOwner) = state { return requestPermit(isRepeated: pollsOwner) }
-        // Otherwise the race of a timer with a stop or with a later delay.
+        // Otherwise, the transfer was stopped at the same time, or the timer belongs to an earlier delay.
         guard isRunning else { return [] }
         switch run.step {
-        // The fresh URL takes long.
+        // The caller hasn't supplied a fresh URL in time.
         case .refreshing(let id, timer): return close(.refreshing(id), at: now)
         case .delaying(timer, _): return advance(at: now)
         case .exchanging, .draining, .moving, .refreshing, .delaying: return []
@@ -73,19 +75,19 @@ extension TransferStateMachine {
 // MARK: - Other URLs
 
 extension TransferStateMachine {
-    /// Sets when the URL of the request expires.
+    /// Sets the time at which the URL of the request expires.
     mutating func setExpiration(at time: Duration) {
         address.expire(at: time)
     }
 
-    /// Remembers where a later subscriber has requested the resource.
+    /// Records the address with which a later subscriber has requested the resource.
     mutating func offer(_ replacement: SourceAddress.Replacement) {
         address.offer(replacement)
     }
 
-    /// Requests the resource from another URL at once, as a subscriber asks.
+    /// Requests the resource from another URL immediately, on behalf of a subscriber.
     ///
-    /// The bytes are kept; a response from another URL has to prove that it is of the same object.
+    /// The bytes are kept; a response from another URL must prove that it belongs to the same object.
     mutating func replaceAddress(_ replacement: SourceAddress.Replacement, at now: Duration) -> [TransferAction] {
         guard intent != .discard else { return [] }
         switch state {
@@ -93,7 +95,7 @@ extension TransferStateMachine {
         default: break
         }
         replace(by: replacement)
-        // The subscriber knows more than a server that has refused.
+        // The subscriber's URL is more recent than the refusals, so they are no longer counted.
         address.allowRefreshes()
         switch state {
         case .running:
@@ -104,19 +106,19 @@ extension TransferStateMachine {
             return [.cancelRefresh] + requestPermit()
         case .awaitingNetwork:
             return requestPermit(isRepeated: true)
-        // The URL before may be refused, and its origin may be one that can't be reached.
+        // The previous URL may be refused, and its origin may be unreachable.
         case .waiting:
             return releasePermit() + requestPermit(isRepeated: true)
         case .closing(.retrying), .closing(.refreshing):
             state = .closing(.keeping)
             return []
-        // Ending, or using the URL with the next request.
+        // The transfer is ending, or will use the URL with the next request.
         case .ready, .opening, .closing, .paused, .finishing, .ended:
             return []
         }
     }
 
-    /// Requests the next bytes from the URL that has replaced the one before.
+    /// Requests the next bytes from the URL that has replaced the previous one.
     private mutating func requestElsewhere(at now: Duration) -> [TransferAction] {
         switch run.step {
         case .exchanging:
@@ -140,42 +142,42 @@ extension TransferStateMachine {
         strategy.addressChanged()
         if address.origins.requestedHost != hostBefore { hostChanged() }
         if credentials != credentialsBefore, bytes.comparison != nil {
-            // What was compared is proven for the earlier credentials only.
+            // Compared bytes are verified for the previous credentials only.
             bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil)
         } else {
             requireProofOfCredentials()
         }
     }
 
-    /// Requests a fresh URL; no exchange runs.
+    /// Requests a fresh URL; no exchange is in progress.
     mutating func refresh(_ reason: URLRefresh.Reason, at now: Duration) -> [TransferAction] {
         let context = URLRefresh.Context(url: address.origin, reason: reason, receivedByteCount: bytes.count)
         return inquire { .refreshURL(context, $0) }
     }
 
-    /// Asks a subscriber for what the next request needs; no exchange runs.
+    /// Asks a subscriber for data that the next request needs; no exchange is in progress.
     mutating func inquire(_ action: (RefreshID) -> TransferAction) -> [TransferAction] {
         let (id, timer) = (identifiers.refreshes.next(), identifiers.timers.next())
         run.step = .refreshing(id, timer: timer)
         return [action(id), .scheduleRetry(Self.longestRefreshWithPermit, timer)]
     }
 
-    /// The time for which the permit and the open partial file are kept while a subscriber determines a fresh URL.
+    /// The time for which the permit and the open partial file are kept while a subscriber supplies a fresh URL.
     static let longestRefreshWithPermit = Duration.seconds(2)
 
-    /// What a subscriber has been asked for.
+    /// The data that a subscriber has supplied.
     enum Supply: Sendable {
         case address(SourceAddress.Replacement)
         case authorization(Authorization.Answer)
     }
 
-    /// Handles what a subscriber has supplied, or the reason why there is none.
+    /// Handles the data that a subscriber has supplied, or the reason why it hasn't.
     mutating func supplied(
         _ result: Result<Supply, DownloadError>, _ id: RefreshID, at now: Duration
     ) -> [TransferAction] {
         switch state {
         case .running:
-            // Otherwise the race of the answer with a stop or with another URL.
+            // Otherwise, the transfer was stopped at the same time, or its URL was replaced.
             guard case .refreshing(id, _) = run.step else { return [] }
             return supplied(result, at: now)
         case .refreshing(id):
@@ -194,12 +196,13 @@ extension TransferStateMachine {
             accept(supply, at: now)
             return isRunning ? advance(at: now) : requestPermit()
         case .failure(let error):
-            // The next attempt finds the URL refused or expired, or needs an authorization, and asks again.
+            // The next attempt requests it again, because the URL is still refused or expired, or the authorization is
+            // missing.
             return retry(error, at: now)
         }
     }
 
-    /// Determines what follows when the partial file is closed.
+    /// Determines the next step while the partial file is being closed.
     private mutating func suppliedWhileClosing(
         _ result: Result<Supply, DownloadError>, at now: Duration
     ) -> [TransferAction] {
@@ -225,14 +228,14 @@ extension TransferStateMachine {
             replace(by: replacement)
             address.refreshed(at: now)
         case .authorization(let answer):
-            // After a stop, the next attempt asks again.
+            // If the transfer was stopped, the next attempt asks again.
             if intent == .run { address.authorize(answer) }
         }
     }
 }
 
 extension TransferStateMachine {
-    /// Handles that an engine waits for a network connection, or no longer does.
+    /// Handles that an engine starts or stops waiting for a network connection.
     ///
     /// An extra exchange that waits counts as idle, because the others may have a connection.
     mutating func connectivityChanged(isWaiting: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {

@@ -1,51 +1,52 @@
 internal import Foundation
 
-/// The life cycle of one transfer, without effects: inputs are mutating functions, and outputs are actions.
+/// The life cycle of one transfer, without side effects: inputs are mutating functions, and outputs are actions.
 ///
-/// What the subscribers want (``Intent``) is kept apart from where the transfer stands (``State``). An intent is
-/// applied at the next point at which the state permits it, so that pausing and resuming in any order and from any
-/// thread needs no state for each combination. What lasts longer than a state is in separate values, such as
-/// ``ReceivedBytes`` and ``SourceAddress``.
+/// The intent of the subscribers (``Intent``) is separate from the state of the transfer (``State``). An intent is
+/// applied as soon as the state permits it, so that no state is needed for each combination of pausing and resuming, in
+/// any order and from any thread. Values that outlast a state, such as ``ReceivedBytes`` and ``SourceAddress``, are
+/// separate.
 ///
-/// Exchanges, delays, refreshes and permit requests have identifiers. What a superseded one still reports is dropped
-/// where its identifier is compared.
+/// Exchanges, delays, refreshes, and permit requests have identifiers. Reports of superseded ones are ignored when
+/// their identifiers are compared.
 struct TransferStateMachine: Sendable {
     /// The stage of the transfer.
     ///
-    /// Most states can be left by a failure or by an intent. These exits are listed once: from `running` to `closing`, and
-    /// from a state without an open partial file to `paused`, `opening` and `ended`.
+    /// A failure or an intent can end most states. These transitions are listed only here: from `running` to `closing`,
+    /// and from a state without an open partial file to `paused`, `opening`, and `ended`.
     enum State: Sendable {
-        /// Nothing has happened. Continues with `waiting`; a restored transfer starts as `paused`.
+        /// The transfer has not started. Continues with `waiting`; a restored transfer starts as `paused`.
         case ready
         /// A permit for this origin was requested. Continues with `opening`.
         case waiting(PermitRequestID, OriginPair)
-        /// The store opens the partial file. Continues with `running`, `finishing`, or `backingOff` while another process
-        /// owns the file; if the file is opened to be removed, with `closing`.
+        /// The store is opening the partial file. Continues with `running`, `finishing`, or `backingOff` while another
+        /// process owns the file; if the file is opened to be removed, with `closing`.
         case opening(Opening)
         /// The transfer has a permit and an open partial file. Continues with `finishing`, or with `closing`.
         ///
-        /// The run is in an allocation of its own, which is changed in place.
+        /// The run is in a separate allocation, which is changed in place.
         case running(CopyOnWrite<Run>)
-        /// A fresh URL or an authorization was requested that takes long. Continues with `waiting` or `backingOff`.
+        /// A requested fresh URL or authorization has not been supplied in time. Continues with `waiting` or
+        /// `backingOff`.
         case refreshing(RefreshID)
-        /// No network that the subscribers permit is available, and nothing is open. Continues with `waiting`.
+        /// No permitted network is available, and nothing is open. Continues with `waiting`.
         case awaitingNetwork(NetworkHindrance)
         /// The next attempt has to wait, after a failure or while another process owns the partial file. Continues with
         /// `waiting`.
         case backingOff(TimerID, pollsOwner: Bool)
-        /// The store saves and closes the partial file, after which the permit is released. Continues with what the
-        /// reason says.
+        /// The store is saving and closing the partial file; the permit is released afterward. The next state depends
+        /// on the reason.
         case closing(CloseReason)
-        /// Nothing is open and nothing runs; the bytes are on disk. Continues with `waiting`.
+        /// Nothing is open or in progress; the bytes are on disk. Continues with `waiting`.
         case paused
-        /// Every byte is on disk; the file is verified and placed, with the permit for this origin. Continues with
-        /// `ended`, or with `opening` if bytes under several validators are not of one object.
+        /// Every byte is on disk; the file is being verified and placed, with the permit for this origin. Continues
+        /// with `ended`, or with `opening` if bytes with different validators don't belong to one object.
         case finishing(OriginPair)
-        /// The transfer has ended. Nothing follows.
+        /// The transfer has ended. This state is final.
         case ended
     }
 
-    /// Why the store opens the partial file.
+    /// The purpose for which the store opens the partial file.
     enum Opening: Sendable, Hashable {
         /// To continue the transfer, with a permit for this origin.
         case transferring(OriginPair)
@@ -55,42 +56,43 @@ struct TransferStateMachine: Sendable {
         case purging
     }
 
-    /// Why the store closes the partial file.
+    /// The reason why the store closes the partial file.
     enum CloseReason: Sendable {
         case keeping
         /// The bytes are removed, with a permit or without one.
         case discarding(holdsPermit: Bool)
-        /// The error is in an allocation of its own, because it would be most of the state of every transfer.
+        /// The error is in a separate allocation, because it would otherwise dominate the size of every transfer's
+        /// state.
         indirect case failing(DownloadError)
         /// The bytes are removed, and the pause continues.
         case purging
         /// The next attempt follows at this time.
         case retrying(at: Duration)
-        /// The fresh URL that was requested takes long.
+        /// The requested fresh URL or authorization has not been supplied in time.
         case refreshing(RefreshID)
-        /// The origin of the next request permits none now.
+        /// The origin of the next request currently permits none.
         case moving
-        /// The subscribers whose files the server has confirmed end meanwhile; the transfer continues for the others. The
-        /// validator is that of the files.
+        /// The server has confirmed the files of some subscribers, which end; the transfer continues for the others.
+        /// The associated value is the validator of the files.
         case reusing(Validator)
     }
 
     /// The intent of the subscribers.
     enum Intent: Sendable, Hashable {
-        /// The file.
+        /// To receive the file.
         case run
-        /// A pause, which keeps the transfer.
+        /// To pause, keeping the transfer.
         case pause
-        /// The end of the transfer, with the bytes kept on disk.
+        /// To end the transfer, keeping the bytes on disk.
         case abandon
-        /// The end of the transfer without a trace.
+        /// To end the transfer and remove all of its files.
         case discard
     }
 
     private let sharedSettings: CopyOnWrite<TransferSettings>
     /// The combined policies of the subscribers.
     private(set) var policies: ResolvedPolicies
-    /// The network path that was reported last.
+    /// The network path that was last reported.
     private(set) var path = NetworkPath()
     var state = State.ready
     var intent = Intent.run
@@ -100,7 +102,7 @@ struct TransferStateMachine: Sendable {
     var strategy: RequestStrategy
     var budget: RetryBudget
     var meter: ProgressMeter
-    /// The last run, whose findings about the server the next one uses; nil during a run and before the first one.
+    /// The last run, whose observations about the server the next run uses; nil during a run and before the first run.
     private(set) var formerRun: CopyOnWrite<Run>?
     /// The identifiers that were used.
     var identifiers = TransferIdentifiers()
@@ -127,14 +129,14 @@ extension TransferStateMachine {
 extension TransferStateMachine {
     /// The run; the transfer has to be running.
     var run: Run {
-        // Not `_read`: in debug builds (Swift 6.3), a value that it yielded was released twice.
+        // `_read` isn't used: in debug builds (Swift 6.3), the yielded value was released twice.
         get {
             guard case .running(let run) = state else { preconditionFailure("no run in \(phase)") }
             return run.value
         }
         _modify {
             guard case .running(var run) = state else { preconditionFailure("no run in \(phase)") }
-            // Otherwise, the state would refer to the allocation as well, and the change would copy it.
+            // Otherwise, the state would also refer to the allocation, and the change would copy it.
             state = .ended
             defer { state = .running(run) }
             yield &run.value
@@ -144,13 +146,13 @@ extension TransferStateMachine {
     /// Whether the transfer has a permit and an open partial file.
     var isRunning: Bool { if case .running = state { true } else { false } }
 
-    /// Whether exchanges run, and are of use.
+    /// Whether exchanges are in progress and needed.
     var isExchanging: Bool {
         guard isRunning, case .exchanging = run.step else { return false }
         return true
     }
 
-    /// The exchange with an identifier, while exchanges run and are of use; nil after its end.
+    /// Returns the exchange with an identifier, while exchanges are in progress and needed; nil after its end.
     func liveExchange(_ id: ExchangeID) -> ExchangeProgress? { isExchanging ? run.exchanges[id] : nil }
 
     /// Begins a run with the permit for an origin and the partial file that the store has opened.
@@ -160,7 +162,7 @@ extension TransferStateMachine {
         run.begin(origins, allowsGaps: allowsGaps, recordedCredentials: recordedCredentials)
     }
 
-    /// Ends the run before the partial file is closed or placed, and keeps what the server has shown.
+    /// Ends the run before the partial file is closed or placed, and keeps the observations about the server.
     mutating func endRun(_ next: State) -> [TransferAction] {
         precondition(run.exchanges.isEmpty, "a run ends with an exchange")
         let observation = run.extras.takeObservation()
@@ -169,32 +171,32 @@ extension TransferStateMachine {
         return observation.map { [.recordHost($0)] } ?? []
     }
 
-    /// Leaves the connections of the host to other transfers, if the downloader knows of those of this transfer.
+    /// Releases the transfer's share of the host's connections, if the downloader knows about it.
     ///
-    /// A transfer that is paused, or waits for a retry, keeps its place.
+    /// A transfer that is paused or waits for a retry keeps its share.
     mutating func leaveConnections() -> [TransferAction] {
         formerRun?.value.extras.takeReport() == true ? [.leaveConnections] : []
     }
 
-    /// Forgets what a server has shown, because another one is asked from now on.
+    /// Forgets what a server has shown, because another server is used from now on.
     mutating func hostChanged() {
         if isRunning { run.extras.hostChanged() } else { formerRun?.value.extras.hostChanged() }
     }
 }
 
-// MARK: - What the subscribers want
+// MARK: - Intents of the subscribers
 
 extension TransferStateMachine {
     /// Starts the transfer, or resumes it after a pause.
     mutating func run(at now: Duration) -> [TransferAction] {
-        // A discard is final; a later request gets another transfer.
+        // Discarding is final; a later request gets another transfer.
         guard intent != .discard else { return [] }
         if case .finishing = state { return setIntentWhileFinishing(.run) }
         guard isJoinable else { return [] }
         intent = .run
         switch state {
         case .ready, .paused: return requestPermit()
-        // In progress, or about to apply the intent.
+        // The transfer is in progress, or is about to apply the intent.
         case .waiting, .opening, .running, .refreshing, .awaitingNetwork, .backingOff, .closing: return []
         case .finishing, .ended: return []
         }
@@ -202,7 +204,7 @@ extension TransferStateMachine {
 
     /// Closes the partial file and opens it again, because the bytes are at another location.
     mutating func relocate(at now: Duration) -> [TransferAction] {
-        // Otherwise another opening follows, or nothing.
+        // Otherwise, another opening follows, or the transfer is ending.
         guard intent == .run, isRunning else { return [] }
         switch run.step {
         case .exchanging: return drain(.relocate, at: now)
@@ -243,7 +245,7 @@ extension TransferStateMachine {
         case .ready, .paused, .waiting, .awaitingNetwork, .backingOff: return applyIntent(at: now)
         case .refreshing: return [.cancelRefresh] + applyIntent(at: now)
         case .running: return stopRun(at: now)
-        // The store's answer is on the way; the intent is applied then.
+        // The store's answer is pending; the intent is applied when it arrives.
         case .opening, .closing: return []
         case .finishing, .ended: return []
         }
@@ -252,7 +254,7 @@ extension TransferStateMachine {
     private mutating func stopRun(at now: Duration) -> [TransferAction] {
         switch run.step {
         case .exchanging: drain(.advance, at: now)
-        // A body that is left to complete must not delay the stop.
+        // A body that is allowed to complete must not delay the stop.
         case .draining: run.cancelExchanges(at: now)
         case .refreshing: [.cancelRefresh] + applyIntent(at: now)
         case .moving, .delaying: applyIntent(at: now)
@@ -272,7 +274,7 @@ extension TransferStateMachine {
         return []
     }
 
-    /// Does what the subscribers want at a point where nothing is in progress.
+    /// Applies the subscribers' intent at a point where nothing is in progress.
     mutating func applyIntent(at now: Duration) -> [TransferAction] {
         switch intent {
         case .run: return advance(at: now)
@@ -286,7 +288,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// Respects these policies of the subscribers from now on.
+    /// Uses these combined policies of the subscribers from now on.
     mutating func setPolicies(_ new: ResolvedPolicies) {
         policies = new
     }
