@@ -1,13 +1,13 @@
-/// The actions of a transfer that wait to be performed, in the order in which they were decided.
+/// The pending actions of a transfer, in the order in which they were decided.
 ///
 /// One thread at a time performs actions, so that they keep this order: the first thread that finds the queue idle
-/// drains it, and others only add to it.
+/// drains it, and other threads only add actions.
 struct ActionQueue: Sendable {
     private var pending: [TransferAction] = []
-    /// Whether a thread performs actions.
+    /// Whether a thread is performing actions.
     private var isDraining = false
 
-    /// Whether no action waits and no thread performs one.
+    /// Whether no action is pending and no thread is performing one.
     var isIdle: Bool { pending.isEmpty && !isDraining }
 
     /// Adds actions; `actions` is empty afterward.
@@ -20,16 +20,16 @@ struct ActionQueue: Sendable {
         }
     }
 
-    /// Returns the actions that the calling thread has to perform, or none if another thread performs actions.
+    /// Returns the actions that the calling thread has to perform; empty if another thread is performing actions.
     ///
-    /// A thread that gets actions calls ``next()`` after it has performed them.
+    /// A thread that receives actions calls ``next()`` after it has performed them.
     mutating func beginDraining() -> [TransferAction] {
         isDraining ? [] : next()
     }
 
-    /// Returns the actions that were added in the meantime to the thread that performs them.
+    /// Returns the actions that were added while the calling thread was performing others.
     ///
-    /// If there are none, the thread has drained the queue, which is idle again.
+    /// If the result is empty, the thread has drained the queue, which is idle again.
     mutating func next() -> [TransferAction] {
         isDraining = !pending.isEmpty
         defer { pending = [] }

@@ -1,8 +1,8 @@
-/// The subscribers' decisions about a response, before a byte of its body counts (rule 66).
+/// The subscribers' decisions about a response, before any byte of its body counts (rule 66).
 extension ActiveTransfer {
-    /// Asks the subscribers about the response of an exchange; those that refuse it are detached.
+    /// Asks the subscribers about the response of an exchange; subscribers that refuse it are detached.
     ///
-    /// - Returns: Whether the body has to be held back until the closure of a subscriber has accepted the response.
+    /// - Returns: Whether the body has to be held back until a subscriber's closure has accepted the response.
     func propose(
         _ head: ResponseHead, exchange id: ExchangeID, _ state: inout State, _ decision: inout Decision
     ) -> Bool {
@@ -20,7 +20,8 @@ extension ActiveTransfer {
             !state.acceptance.hasRefused(last.id), !state.acceptance.hadAccepted(last.id),
             last.request.responseValidation != nil || last.request.refusal(of: candidate) != nil
         {
-            // The transfer continues without subscribers, for the one that has left, and whose closure can't be asked.
+            // The transfer continues without subscribers, on behalf of a detached one whose closure can't be called
+            // anymore.
             decision.actions += state.machine.stop(.abandon, at: now)
         }
         guard !state.acceptance.permitsBody, state.machine.awaitAcceptance(of: head, exchange: id) else { return false }
@@ -28,11 +29,11 @@ extension ActiveTransfer {
         return true
     }
 
-    /// Asks a subscriber that has attached about the response that the others have accepted, or are asked about.
+    /// Asks a newly attached subscriber about the response that the others have accepted or are being asked about.
     func proposeAccepted(
         to id: SubscriberID, _ request: DownloadRequest, _ state: inout State, _ decision: inout Decision
     ) {
-        // A response that was accepted, and whose body is still held back, isn't the one of the bytes yet.
+        // The bytes don't yet belong to an accepted response whose body is still held back.
         let isCurrent = state.acceptance.isPending || state.acceptance.holdsBody
         guard let candidate = isCurrent ? state.acceptance.candidate : state.machine.acceptedCandidate,
             request.hasResponseConditions || candidate.mediaType?.isHTML == true
@@ -66,8 +67,8 @@ extension ActiveTransfer {
 
     /// Calls the closure of a subscriber.
     ///
-    /// The closure is asynchronous, and effects are not. There is one task for each subscriber with a closure and each
-    /// representation; the state holds it, so that it can be canceled.
+    /// The closure is asynchronous, but effects are not. One task exists for each representation and subscriber with a
+    /// closure; the state keeps the task so that it can be canceled.
     private func validate(
         _ head: ResponseHead, by validation: ResponseValidation, for id: SubscriberID, number: Int
     ) {
@@ -85,7 +86,7 @@ extension ActiveTransfer {
 
     private func validated(_ id: SubscriberID, number: Int, _ refusal: DownloadError?) {
         update { state, decision in
-            // The race of the closure with the end of the subscriber, or with a response of another representation.
+            // The subscriber may have ended, or a response of another representation may have arrived.
             guard state.acceptance.ended(id, number: number) else { return }
             if let refusal {
                 refuse(id, refusal, &state, &decision)
@@ -96,7 +97,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// Stops asking a subscriber that is detached.
+    /// Stops asking a subscriber that is being detached.
     func stopAsking(_ id: SubscriberID, _ state: inout State, _ decision: inout Decision) {
         let isPending = state.acceptance.isPending(id)
         let task = state.acceptance.remove(id)
@@ -108,10 +109,10 @@ extension ActiveTransfer {
             })
     }
 
-    /// Continues with the response when a subscriber has accepted it, and with the delivery of the file when no closure is
-    /// being called.
+    /// Continues with the response when a subscriber has accepted it, and with the delivery of the file when no closure
+    /// is running.
     ///
-    /// This is an input of its own, so that the end of the last subscriber has stopped the transfer before.
+    /// This is a separate input, so that the end of the last subscriber has already stopped the transfer.
     private func continueAccepted() {
         let gate = update { state, decision in
             if let id = state.acceptance.takeHeldExchange() {
@@ -119,7 +120,7 @@ extension ActiveTransfer {
                 var (reply, actions) = state.machine.proposalAccepted(exchange: id, at: now, date: date)
                 decision.actions += actions
                 endOversized(&state, &decision, at: now)
-                // The subscribers that are left may be paused, which has stopped the exchange.
+                // The remaining subscribers may be paused, which has stopped the exchange.
                 if state.machine.phase != .preparing { reply = .proceed }
                 if case .start(let representation) = reply {
                     decision.actions.append(.startPartial(representation, exchange: id))
@@ -132,7 +133,7 @@ extension ActiveTransfer {
 }
 
 extension SubscriberSet {
-    /// Returns whether a subscriber may refuse a response with this head, so that the response has to be examined.
+    /// Returns whether a subscriber may refuse a response with this head, so that it has to be examined.
     fileprivate func mayRefuse(_ head: ResponseHead) -> Bool {
         active.contains { $0.subscriber.request.hasResponseConditions }
             || isEmpty && lastDetached?.request.hasResponseConditions == true

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The URL of the resource, as subscribers supply it.
+/// The URL of the resource, as supplied by subscribers.
 extension ActiveTransfer {
     /// Continues with another URL of the resource.
     func replaceURL(with fresh: FreshURL) {
@@ -26,8 +26,8 @@ extension ActiveTransfer {
         let closure = withState { state in
             state.subscribers.active.lazy.compactMap(\.subscriber.request.refreshURL).first
         }
-        // The subscriber's closure is asynchronous, and actions are not. There is one task for each request for a fresh
-        // URL; the state holds it, so that it can be canceled.
+        // The subscriber's closure is asynchronous, but actions are not. One task exists for each request for a fresh
+        // URL; the state keeps the task so that it can be canceled.
         let task = Task { [self] in
             let result = await fresh(from: closure, context)
             input { $0.supplied(result.map { .address($0) }, id, at: now) }
@@ -43,7 +43,7 @@ extension ActiveTransfer {
             request.authorizer.map { ($0.body, request.authorizedOrigins) }
         }
         .first { _, origins in origin.map(origins.contains) ?? false }
-        // As for a fresh URL, one task for each request, which the state holds.
+        // As with fresh URLs, one task exists for each request, and the state keeps it.
         let task = Task { [self] in
             let result: Result<TransferStateMachine.Supply, DownloadError>
             do {

@@ -59,8 +59,8 @@ extension ActiveTransfer {
 
     /// Closes a stream that is no longer read.
     ///
-    /// - Parameter isCancellation: Whether the reading task was canceled. If so, the subscriber is detached unless it has
-    ///   other consumers.
+    /// - Parameter isCancellation: Whether the reading task was canceled. If so, the subscriber is detached unless it
+    ///   has other consumers.
     /// - Returns: The error for the reader.
     func closeStream(_ id: SubscriberID, stream: StreamID, isCancellation: Bool) -> DownloadError {
         update { state, decision in
@@ -81,9 +81,9 @@ extension ActiveTransfer {
 }
 
 extension TransferStateMachine {
-    /// Returns the first events of a stream that is opened late.
+    /// Returns the first events of a stream that is opened after the start of the download.
     ///
-    /// - Parameter reason: The reason why the transfer waits for its permit; nil if it is its turn.
+    /// - Parameter reason: The reason why the transfer is waiting for its permit; nil if it is only queued.
     func present(
         isPaused: Bool, outcome: SubscriberSet.Outcome?, waiting reason: WaitingReason? = nil
     ) -> [DownloadEvent] {
@@ -92,8 +92,8 @@ extension TransferStateMachine {
         case .failure: return []
         case nil: break
         }
-        // A pause in progress is emitted when the bytes are on disk; a pause of one subscriber while others run is
-        // complete at once.
+        // A pause in progress is emitted when the bytes are on disk. A pause of one subscriber takes effect immediately
+        // while others run.
         if phase == .paused || isPaused && intent == .run { return [.paused(receivedByteCount: bytes.count)] }
         if let hindrance = awaitedNetwork { return [.waiting(reason: hindrance.waitingReason)] }
         switch phase {

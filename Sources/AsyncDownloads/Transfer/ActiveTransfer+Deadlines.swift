@@ -1,6 +1,6 @@
 /// The deadlines of subscribers. A deadline ends only its own subscriber.
 extension ActiveTransfer {
-    /// Schedules the timer of a subscriber's deadline; does nothing while the deadline does not count time.
+    /// Schedules the timer of a subscriber's deadline; does nothing while the deadline is paused.
     func watchDeadline(of id: SubscriberID) {
         guard let left = withState({ $0.subscribers.timeLeft(of: id, at: now) }) else { return }
         let timer = environment.time.schedule(after: max(.zero, left)) { [self] in deadlineReached(of: id) }
@@ -45,8 +45,8 @@ extension ActiveTransfer {
 
     /// Ends a subscriber whose deadline has passed.
     ///
-    /// Unlike a canceled subscriber, it wants no work to be done after its end, so the abandonment policy does not
-    /// apply.
+    /// Unlike a canceled subscriber, it doesn't want any work to continue after its end, so the abandonment policy
+    /// doesn't apply.
     private func endAtDeadline(
         _ id: SubscriberID, _ error: DownloadError, _ state: inout State, _ decision: inout Decision, at now: Duration
     ) {

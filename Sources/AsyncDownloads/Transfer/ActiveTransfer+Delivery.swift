@@ -3,11 +3,11 @@ internal import Foundation
 
 /// The delivery of the complete file to the subscribers, in rounds.
 extension ActiveTransfer {
-    /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
+    /// Verifies the file and delivers it, including to subscribers that attach in the meantime.
     func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
         // A short file is usually placed before another transfer could use the permit.
         let isLong = length > PartialFile.bufferedLength
-        // Before operations that the queue has not performed. Bytes that a digest may prove wrong need the permit.
+        // The permit is yielded before pending operations of the queue, unless a digest may prove the bytes wrong.
         if isLong, checksum == nil { yieldPermit() }
         onPartial { [self] partial in
             let (fetched, responses, digests, location) = withState { state in
@@ -31,7 +31,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// Serves the subscribers in rounds until each one has a result; runs while the queue performs nothing else.
+    /// Serves the subscribers in rounds until each has a result; the queue performs nothing else meanwhile.
     private func deliver(_ delivery: inout FileDelivery, of representation: Representation) {
         while let (recipients, digest) = nextRecipients(delivery, of: representation) {
             guard !recipients.isEmpty else { return deliverLater(delivery, of: representation) }
@@ -43,7 +43,7 @@ extension ActiveTransfer {
         finished(.success(delivery.results))
     }
 
-    /// Continues the delivery when the subscribers that are left have accepted the response.
+    /// Continues the delivery when the remaining subscribers have accepted or refused the response.
     private func deliverLater(_ delivery: FileDelivery, of representation: Representation) {
         // The queue performs nothing else until then.
         queue.suspend()
@@ -59,7 +59,7 @@ extension ActiveTransfer {
         gate.onOpen(proceed)
     }
 
-    /// Places the file for a round, and returns the outcomes, or nil if the delivery continues when it is placed.
+    /// Places the file for a round; returns the outcomes, or nil if the delivery continues after the file is placed.
     private func place(
         _ round: FileDelivery.Round, _ delivery: FileDelivery, of representation: Representation
     ) -> [PlacementOutcome]? {
@@ -79,11 +79,12 @@ extension ActiveTransfer {
         return outcomes
     }
 
-    /// Returns the subscribers without a result, or nil if each one has a result; after that, no subscriber can attach.
+    /// Returns the subscribers without a result, or nil if each has a result; after that, no subscriber can attach.
     ///
     /// The result is empty if all of these subscribers still have to accept the response.
     ///
-    /// If the transfer finishes without subscribers because of its policy, the recipient is the one that detached last.
+    /// If the transfer finishes without subscribers because of its policy, the recipient is the subscriber that was
+    /// detached last.
     private func nextRecipients(
         _ delivery: FileDelivery, of representation: Representation
     ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
@@ -93,11 +94,11 @@ extension ActiveTransfer {
                 FileDelivery.Recipient(
                     id: $0.id, request: $0.subscriber.request, formerFile: state.examinedFiles.formerFile(of: $0.id))
             }
-            // If the last subscriber discarded while the bytes were verified, no one wants a file of them.
+            // If the last subscriber discarded while the bytes were verified, no subscriber wants the file.
             let isForNobody =
                 state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
                 && state.subscribers.lastDetached.map { !state.acceptance.hasRefused($0.id) } ?? false
-            // Its path stays reserved until the file is placed.
+            // The path of the last subscriber stays reserved until the file is placed.
             let kept = isForNobody ? state.subscribers.lastDetached?.request.destination.path : nil
             releaseClosingPaths(&state, except: kept)
             if isForNobody, let last = state.subscribers.lastDetached {
@@ -121,7 +122,7 @@ extension ActiveTransfer {
                 environment.keptLocations.insert(location)
             }
             decision.actions += state.machine.finished(result, at: now)
-            // The transfer restarts: nothing is placed now, and deadlines that passed in the meantime apply again.
+            // The transfer restarts: no file is placed now, and deadlines that passed in the meantime apply again.
             guard state.machine.phase != .ended else { return }
             releaseClosingPaths(&state, except: nil)
             state.delivery.restart()
@@ -133,7 +134,7 @@ extension ActiveTransfer {
 }
 
 extension ActiveTransfer.State {
-    /// Returns the digest from the server that costs least to check (RFC 9530 leaves the choice to the recipient).
+    /// Returns the digest from the server that is cheapest to check (RFC 9530 leaves the choice to the recipient).
     func serverDigest(of representation: Representation) -> Checksum? {
         guard RunningDigest.isAvailable, let offered = representation.digests else { return nil }
         return offered.first { subscribers.algorithms.contains($0.algorithm) } ?? offered.first

@@ -1,6 +1,6 @@
-/// Digests that are computed while bytes are received, so that no time is spent on them at the end.
+/// Digests that are computed while bytes are received, which saves time at the end.
 extension ActiveTransfer {
-    /// Performs one turn on the store's queue, and further ones as long as enough bytes are available.
+    /// Performs one turn on the store's queue, and additional turns while enough bytes are available.
     func digestOnQueue() {
         onPartial { [self] partial in
             var (digests, wanted, available) = withState { state in
@@ -17,13 +17,13 @@ extension ActiveTransfer {
 }
 
 extension ActiveTransfer.State {
-    /// Returns whether a turn is due, and counts it as started in that case.
+    /// Returns whether a turn is due; if so, counts it as started.
     mutating func beginDigesting() -> Bool {
         let wanted = wantedDigests
         return !wanted.isEmpty && storage.beginDigesting(wanted, available: machine.bytes.intervals.prefixEnd)
     }
 
-    /// The algorithms whose digests will be needed at the end, as far as is known now.
+    /// The algorithms whose digests will be needed at the end, as far as known.
     var wantedDigests: Set<Checksum.Algorithm> {
         guard subscribers.isAnyUnchecked, let representation = machine.bytes.representation,
             let checksum = serverDigest(of: representation)

@@ -23,12 +23,13 @@ extension ActiveTransfer {
         }
         if let gate { return .notYet(gate) }
         if case .start(let representation) = reply, let partial {
-            // Again, because a destination may have become unusable since the request; if all have, nothing follows.
+            // Destinations are checked again, because they may have become unusable since the request; if all have, the
+            // transfer ends.
             guard timed(partial, { refuseDestinations(suggestedName: representation.suggestedName) }) == nil else {
                 update { state, _ in state.machine.startRefused() }
                 return .ready
             }
-            // The operation of the queue that sets the headers may not have run yet.
+            // The queue's operation that sets the headers may not have run yet.
             let result = timed(partial) {
                 Result { () throws(DownloadError) in try partial.begin(representation, with: credentials) }
             }
@@ -49,14 +50,14 @@ extension ActiveTransfer {
         let (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
         decision.actions += actions
         endOversized(&state, &decision, at: now)
-        // The subscribers that are left may be paused, which has stopped the exchange.
+        // The remaining subscribers may be paused, which has stopped the exchange.
         return state.machine.phase == .preparing ? reply : .proceed
     }
 
-    /// Writes the bytes on the engine's thread, where no copy is needed: they are valid during the call only.
+    /// Writes the bytes on the engine's thread, without a copy, because they are valid only during the call.
     ///
-    /// If that would block the thread, the bytes are copied and written on the transfer's queue, and no more bytes are
-    /// delivered until they are written.
+    /// If writing would block the thread, the bytes are copied and written on the transfer's queue, and no more bytes
+    /// are delivered until they are written.
     func bytesArrived(
         _ bytes: UnsafeRawBufferPointer, from receiver: ExchangeReceiver, exchange id: ExchangeID
     ) -> Readiness {
@@ -88,13 +89,13 @@ extension ActiveTransfer {
         return .notYet(gate)
     }
 
-    /// The largest number of bytes that an exchange should deliver at once; nil without a bandwidth limit.
+    /// The maximum number of bytes that an exchange should deliver at once; nil without a bandwidth limit.
     var longestPart: Int? {
         let (all, own) = (environment.bandwidth.longestPart, bandwidth.longestPart)
         return all.map { min($0, own ?? $0) } ?? own
     }
 
-    /// Counts bytes that were received, and holds back the next ones if a bandwidth limit is reached.
+    /// Counts received bytes, and holds back the next ones if a bandwidth limit is reached.
     private func pace(_ count: Int, _ receiver: ExchangeReceiver) -> Readiness {
         let (all, own) = (environment.bandwidth.received(count), bandwidth.received(count))
         guard all != nil || own != nil, let gate = receiver.paceGate([all, own].compactMap { $0 }) else {
@@ -123,7 +124,7 @@ extension ActiveTransfer {
     }
 
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
-        // The network may be lost, which the system reports later.
+        // The network may be lost; the system reports this later.
         if case .failed(let error) = end, error.isRetryable { environment.network.refresh() }
         update { state, decision in
             state.machine.setPath(environment.network.path)
@@ -144,7 +145,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// Compares the bytes with those in the partial file.
+    /// Compares the bytes with the bytes in the partial file.
     private func compare(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: PartialFile, _ id: ExchangeID
     ) {
@@ -167,7 +168,8 @@ extension ActiveTransfer {
         let isDigestDue = update { state, decision in
             for action in state.machine.wrote(bytes.count, at: offset, exchange: id, at: now) {
                 if case .markPartial(let received, let epoch) = action, isAside || !writesAside(state, exchange: id) {
-                    // Marked at once, before subscribers are notified of the bytes: the queue may be busy with a sync.
+                    // The bytes are marked before subscribers are notified of them; the queue might be busy with a
+                    // sync.
                     decision.effects.insert(
                         DeferredEffect { [self] in timed(partial) { partial.mark(received, epoch: epoch) } }, at: 0)
                 } else {
@@ -188,9 +190,9 @@ extension ActiveTransfer {
         }
     }
 
-    /// Whether bytes must not be written on an engine's thread.
+    /// Returns whether bytes must not be written on an engine's thread.
     ///
-    /// If an engine delivers bytes although it was asked to wait, they are written after the earlier ones.
+    /// If an engine delivers bytes although it was held back, they are written after the earlier bytes.
     private func writesAside(_ state: State, exchange id: ExchangeID) -> Bool {
         state.storage.usesQueue || state.machine.isWriting(id)
             || environment.slowDisks.contains(state.storage.partial?.volume, at: now)
@@ -203,7 +205,7 @@ extension ActiveTransfer {
 }
 
 extension ExchangeProgress.Part {
-    /// Returns the bytes of the part, of those that have arrived.
+    /// Returns the bytes of this part from all arrived bytes.
     fileprivate func bytes(of all: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: all[skipped..<skipped + count])
     }

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// The paths at which the file of a request may be.
+/// The paths at which a request's file may already exist.
 extension ActiveTransfer {
-    /// A path at which the file of a request may be.
+    /// A path at which a request's file may already exist.
     struct Candidate {
         let path: String
-        /// Whether the request names the path.
+        /// Whether the request specifies the path.
         let isNamed: Bool
-        /// Whether it is the name without a number.
+        /// Whether the name has no number.
         let isFirst: Bool
     }
 
-    /// Returns the path that the file of a request gets if no other file has it; nil if there is to be no file.
+    /// Returns the path of a request's file if no other file uses it; nil if the request needs no file.
     ///
-    /// - Parameter suggestedName: The name that the server has suggested, if it has answered.
+    /// - Parameter suggestedName: The name that the server has suggested, if it has responded.
     func expectedPath(of request: DownloadRequest, _ suggestedName: String?) -> String? {
         switch request.destination {
         case .memory: return nil
@@ -39,8 +39,8 @@ extension ActiveTransfer {
         }
     }
 
-    /// Whether the server may be asked about existing files: each subscriber's policy permits it, and something exists at
-    /// the first path at which its file may be.
+    /// Whether the server may be asked about existing files: each subscriber's policy permits it, and a file exists at
+    /// the first possible path of each subscriber.
     var mayAskAboutFiles: Bool {
         withState(\.activeRequests).allSatisfy { _, request in
             request.checksum == nil && environment.existingFilePolicy(of: request) == .reuse
@@ -52,14 +52,14 @@ extension ActiveTransfer {
         ((try? environment.store.disk.information(at: path)) ?? nil) != nil
     }
 
-    /// Returns the first file that `body` returns for the paths at which the file of a request may be: the named one, or
+    /// Returns the first file that `body` returns for the possible paths of a request's file: the specified path, or
     /// the default name and its numbered variants up to the first that doesn't exist.
     ///
-    /// If the caller's default name has been given to another resource, the file may have a variant of the URL's name.
+    /// If the caller's default name was given to another resource, the file may have a variant of the URL's name.
     func firstFile(of request: DownloadRequest, _ body: (Candidate) -> ExistingFile?) -> ExistingFile? {
         guard let first = expectedPath(of: request, nil) else { return nil }
         if !request.destination.choosesName { return body(Candidate(path: first, isNamed: true, isFirst: true)) }
-        // Requests without a name of their own share one.
+        // Requests without a specific name share the same default name.
         let hasName =
             request.givenFileName != nil || FileName.fromURLPath(request.url.path(percentEncoded: true)) != nil
         if let file = firstVariant(of: first, hasName: hasName, body) { return file }
@@ -76,7 +76,7 @@ extension ActiveTransfer {
         let (directory, name) = (PartialNames.directory(of: first), PartialNames.lastComponent(of: first))
         for number in 1...Self.maximumNumber {
             let path = PartialNames.join(directory, FileName.numbered(name, number))
-            // Otherwise, another transfer of this process has placed a file there, or is about to.
+            // If false, another transfer of this process has placed a file there, or is about to.
             let isOwn =
                 environment.names.others(than: key.sharingKey.resource, at: path).isEmpty
                 && environment.destinations.isFree(path, for: keyDigest)
@@ -88,10 +88,10 @@ extension ActiveTransfer {
         return nil
     }
 
-    /// The number of numbered names that are examined.
+    /// The maximum number of numbered names that are examined.
     private static let maximumNumber = 1000
 
-    /// Returns the file that was placed for this resource, and that nothing has changed since.
+    /// Returns the file that was placed for this resource, if it has not been changed since.
     private func recordedFile(at candidate: Candidate) -> ExistingFile? {
         guard let file = environment.store.recordedFile(at: candidate.path), file.isUnchanged,
             let record = file.record.flatMap(ownRecord)
@@ -99,9 +99,9 @@ extension ActiveTransfer {
         return ExistingFile(path: candidate.path, length: file.information.size, record: record)
     }
 
-    /// Records what is at the default names before bytes are received.
+    /// Records the files at the default names before bytes are received.
     ///
-    /// A file that appears there later is probably that of another process, even if it has no record (rule 46).
+    /// A file that appears there later was probably placed by another process, even if it has no record (rule 46).
     func recordFormerFiles() {
         let disk = environment.store.disk
         for (id, request) in withState(\.activeRequests)
@@ -115,11 +115,11 @@ extension ActiveTransfer {
     }
 }
 
-/// A file that a subscriber receives without a body.
+/// An existing file that a subscriber receives without a download.
 struct ExistingFile {
     let path: String
     let length: Int64
-    /// The record, if the file has one of the same resource.
+    /// The record of the file, if it belongs to the same resource.
     let record: FinishedFileRecord?
 
     func downloadedFile(for request: DownloadRequest) -> DownloadedFile {

@@ -4,13 +4,13 @@ extension ActiveTransfer {
     func networkChanged() {
         let now = now
         update { state, decision in
-            // Read under the lock, so that two reports in the wrong order end with the present path.
+            // The path is read under the lock, so that the latest path applies even if reports arrive out of order.
             state.machine.setPath(environment.network.path)
             decision.actions += state.machine.networkChanged(at: now)
         }
     }
 
-    /// Handles that the transfer begins to wait.
+    /// Handles that the transfer has begun to wait.
     func networkAwaited(_ reason: WaitingReason, _ state: inout State, _ decision: inout Decision) {
         guard let hindrance = state.machine.awaitedNetwork, reason == hindrance.waitingReason else { return }
         endUnlessWaiting(&state, &decision)
@@ -18,7 +18,7 @@ extension ActiveTransfer {
         decision.effects.append(DeferredEffect { [self] in networkChanged() })
     }
 
-    /// Ends the running subscribers that don't wait for a network, if the transfer does.
+    /// Ends the running subscribers that don't wait for a network, if the transfer is waiting for one.
     ///
     /// The bytes are kept. If no other subscriber is left, the transfer ends.
     func endUnlessWaiting(_ state: inout State, _ decision: inout Decision) {

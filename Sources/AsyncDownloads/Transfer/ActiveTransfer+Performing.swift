@@ -33,7 +33,7 @@ extension ActiveTransfer {
         case .end(let ending): tearDown(ending)
         // The requests, moves, and releases were made when they were decided.
         case .requestPermit, .movePermit, .releasePermit: environment.scheduler.deliverGrants()
-        // Emitted when it was decided, so that subscribers that attached later do not receive it.
+        // The event was emitted when it was decided, so that subscribers that attached later don't receive it.
         case .emit: break
         }
     }
@@ -47,7 +47,7 @@ extension ActiveTransfer {
             (state.connections[id], state.connections.areSeveral ? state.connections.all.map(\.receiver) : [])
         }
         guard let receiver else { preconditionFailure("an exchange without a receiver") }
-        // The receiver itself has no exchange yet, and one whose end is held back has none any more.
+        // The receiver itself has no exchange yet, and a receiver whose end is held back has no exchange anymore.
         let neighbor = all.lazy.compactMap(\.runningExchange).first
         let exchange = environment.transport.start(request, beside: neighbor, handler: receiver)
         receiver.started(exchange)
@@ -76,7 +76,7 @@ extension ActiveTransfer {
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
                 return (state.machine.takeObservation(), [.finishing, .ended].contains(state.machine.phase))
             }
-            // The race of the report with the end of the exchanges, after which the transfer may have been removed.
+            // The exchanges may have ended since the report, after which the transfer may already have been removed.
             if hasLeft, budget != nil { environment.connections.remove(number) }
             record(observation)
         }
@@ -84,7 +84,7 @@ extension ActiveTransfer {
     }
 
     private func connectionBudget(_ report: ConnectionReport, host: String?, volume: UInt64?) -> ConnectionBudget {
-        // Several connections are several times the memory.
+        // Several connections need several times the memory.
         if report.number > 1 { environment.pressureResponder.start() }
         var budget = environment.connections.budget(of: number, report, permitHost: host ?? "", at: now)
         budget.receivedCount = environment.bandwidth.receivedCount

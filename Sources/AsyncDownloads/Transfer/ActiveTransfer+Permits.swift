@@ -13,10 +13,10 @@ extension ActiveTransfer {
         }
     }
 
-    /// The reason why the transfer waits for its permit; nil if it is only its turn, or if it has one.
+    /// Returns the reason why the transfer is waiting for its permit; nil if it is only queued, or has a permit.
     func waitingReason(_ state: State) -> WaitingReason? { state.permit.ticket.flatMap(environment.waitingReason) }
 
-    /// Moves the permit to another origin, and returns the actions that follow.
+    /// Moves the permit to another origin, and returns the resulting actions.
     func movePermit(to origins: OriginPair, _ id: PermitRequestID, _ state: inout State) -> [TransferAction] {
         guard let ticket = state.permit.ticket else { preconditionFailure("a move without a permit") }
         if environment.scheduler.move(ticket, to: origins) {
@@ -27,24 +27,24 @@ extension ActiveTransfer {
         return state.machine.moveRefused(id, at: now)
     }
 
-    /// Lets other transfers use the permit and the connections while this one, which needs no further request, waits.
+    /// Makes the permit and the connections available to other transfers, because this transfer needs no more requests.
     func yieldPermit() {
         update { state, decision in
-            // The race with the end, if the file was placed at once.
+            // The transfer may have ended, if the file was placed immediately.
             guard state.machine.phase == .finishing, let ticket = state.permit.ticket else { return }
             environment.scheduler.yield(ticket)
             decision.effects.append(deliveryOfGrants)
         }
     }
 
-    /// Releases the permit, or withdraws the request for one, and returns whether there was one.
+    /// Releases the permit or withdraws the request for one, and returns whether either existed.
     func releasePermit(_ state: inout State) -> Bool {
         guard let ticket = state.permit.take() else { return false }
         environment.scheduler.release(ticket)
         return true
     }
 
-    /// Begins the request of an exchange, or returns the actions that follow if its origin permits none now.
+    /// Begins the request of an exchange, or returns the resulting actions if its origin currently permits no request.
     func beginRequest(_ id: ExchangeID, _ request: ExchangeRequest, _ state: inout State) -> [TransferAction]? {
         // An exchange that was canceled in the same step needs no permit.
         guard !state.machine.isCanceled(id) else {
@@ -69,7 +69,7 @@ extension ActiveTransfer {
         return nil
     }
 
-    /// Reports what a head says about the origin and its host.
+    /// Reports the meaning of a head for the origin and its host.
     func answered(_ receiver: ExchangeReceiver, _ head: ResponseHead, _ state: State, _ decision: inout Decision) {
         let longest = state.machine.policies.retryPolicy.maximumRetryAfter
         answered(
@@ -78,7 +78,7 @@ extension ActiveTransfer {
         )
     }
 
-    /// Reports the answer to a request, once, and returns what follows from a failure to connect.
+    /// Reports the answer to a request once, and returns the next step after a failure to connect.
     @discardableResult
     func answered(
         _ receiver: ExchangeReceiver, _ answer: RequestAnswer, _ decision: inout Decision
@@ -89,11 +89,12 @@ extension ActiveTransfer {
         return step
     }
 
-    /// Asks the other files of the host to give up their further connections, if the host refuses the only one of this
-    /// transfer.
+    /// Asks the other files of the host to release their additional connections if the host refuses the only connection
+    /// of this transfer.
     ///
-    /// - Parameter isResponse: Whether the host has refused it by a response, and not by the loss of the connection.
-    /// - Returns: Whether they do.
+    /// - Parameter isResponse: Whether the host has refused the request by a response, and not by the loss of the
+    ///   connection.
+    /// - Returns: Whether the other files release connections.
     @discardableResult
     func makeRoom(forRequestOf id: ExchangeID, isResponse: Bool, _ state: inout State) -> Bool {
         guard state.machine.isOnlyRequest(id), let origin = Origin(state.machine.address.redirects.current),
@@ -103,7 +104,7 @@ extension ActiveTransfer {
         return true
     }
 
-    /// Passes the present priority of the subscribers to the scheduler, and the number of retries that they permit.
+    /// Passes the subscribers' present priority and number of permitted retries to the scheduler.
     func updatePriority(_ state: inout State, _ decision: inout Decision) {
         let (priority, retryLimit) = (state.subscribers.priority, state.machine.policies.retryPolicy.maximumRetries)
         guard !state.subscribers.isEmpty,
@@ -113,7 +114,7 @@ extension ActiveTransfer {
         decision.effects.append(deliveryOfGrants)
     }
 
-    /// An effect to be added after every call to the scheduler.
+    /// An effect to add after every call to the scheduler.
     var deliveryOfGrants: DeferredEffect { environment.scheduler.deliveryOfGrants }
 }
 
@@ -121,9 +122,9 @@ extension ActiveTransfer: PermitReceiver {
     func permitGranted(_ ticket: PermitQueue.Ticket) {
         let now = now
         update { state, decision in
-            // The race of a grant with a release.
+            // The permit may have been released at the same time.
             guard let id = state.permit.id(of: ticket) else { return }
-            // A transfer that was just activated knows no path.
+            // A transfer that was just activated has no network path yet.
             state.machine.setPath(environment.network.path)
             decision.actions += state.machine.permitGranted(id, at: now)
         }
@@ -138,7 +139,7 @@ extension ActiveTransfer: PermitReceiver {
     func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError) {
         let now = now
         update { state, decision in
-            // The race of a refusal with a release.
+            // The request may have been withdrawn at the same time.
             guard let id = state.permit.id(of: ticket) else { return }
             // The scheduler has removed the request.
             state.permit.take()

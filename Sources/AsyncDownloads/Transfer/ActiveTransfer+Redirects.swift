@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The redirects that subscribers refuse.
+/// The subscribers' decisions about redirects.
 extension ActiveTransfer {
-    /// Returns the subscribers that don't follow a redirect, with the errors that end them.
+    /// Returns the subscribers that refuse a redirect, with the errors that end them.
     func redirectRefusals(_ head: ResponseHead, from source: URL) -> [(id: SubscriberID, error: DownloadError)] {
         guard head.status.isRedirect else { return [] }
         let deciding = withState { state in
@@ -20,7 +20,8 @@ extension ActiveTransfer {
         }
     }
 
-    /// Asks a subscriber that has joined about the redirects that led to the present response, and ends it if it refuses one.
+    /// Asks a newly attached subscriber about the redirects that led to the present response, and ends it if it refuses
+    /// one.
     func proposeFollowedRedirects(to id: SubscriberID, _ request: DownloadRequest) {
         guard let decide = request.shouldFollowRedirect else { return }
         let hops = withState { $0.machine.followedRedirects }
@@ -32,7 +33,7 @@ extension ActiveTransfer {
 }
 
 extension TransferStateMachine {
-    /// The redirects that led to the representation or, before there is one, to the present request.
+    /// The redirects that led to the representation, or, if none exists, to the present request.
     fileprivate var followedRedirects: [RedirectProposal] {
         let heads = bytes.responses.isEmpty ? address.redirects.responses : bytes.responses
         let targets = heads.dropFirst().map(\.url) + (bytes.responses.isEmpty ? [address.url] : [])

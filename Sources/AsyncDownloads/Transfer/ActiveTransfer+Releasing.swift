@@ -1,4 +1,4 @@
-/// The release of memory while a transfer is paused.
+/// The handles of subscribers, and the release of memory while a transfer is paused.
 extension ActiveTransfer {
     /// Adds a handle to each subscriber without an outcome whose request is accepted by `isIncluded`.
     func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle] {
@@ -10,7 +10,7 @@ extension ActiveTransfer {
         update { state, _ in _ = state.subscribers.update(id) { $0.handleCount -= 1 } }
     }
 
-    /// Emits to the subscribers of a paused transfer that its bytes are no longer in memory.
+    /// Informs the subscribers of a paused transfer that its bytes are no longer in memory.
     func emitReleased(_ release: PartialBodyStore.Release) {
         update { state, decision in
             let event = DownloadEvent.released(byteCount: Int64(release.byteCount), isOnDisk: release.isOnDisk)
@@ -18,9 +18,9 @@ extension ActiveTransfer {
         }
     }
 
-    /// Ends a paused transfer that no one can resume.
+    /// Ends a paused transfer that nothing can resume.
     ///
-    /// - Parameter discarding: Whether to delete the transfer's bytes on disk, also if the transfer can be resumed.
+    /// - Parameter discarding: Whether to delete the transfer's bytes on disk, even if the transfer can be resumed.
     ///
     /// - Returns: Whether the transfer has ended.
     func releaseIfPaused(discarding: Bool) -> Bool {

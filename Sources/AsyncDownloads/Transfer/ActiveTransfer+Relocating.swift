@@ -1,8 +1,8 @@
 internal import Dispatch
 
-/// The location of the bytes, which is in memory or at the location of a subscriber that wants a file.
+/// The location of the bytes: in memory, or at the location of a subscriber that wants a file.
 extension ActiveTransfer {
-    /// Returns the location of a file that a subscriber wants; nil if none does.
+    /// Returns the location of a file that a subscriber wants; nil if no subscriber wants one.
     func fileLocation(_ state: State) -> PartialLocation? {
         let requests = state.subscribers.active.map(\.subscriber.request)
         let last = state.subscribers.lastDetached.map { [$0.request] } ?? []
@@ -14,11 +14,11 @@ extension ActiveTransfer {
     ///
     /// The subscribers whose file was to be at the present location end with the error.
     ///
-    /// - Returns: Whether there is another location.
+    /// - Returns: Whether another location exists.
     func relocate(after error: DownloadError, _ state: inout State, _ decision: inout Decision) -> Bool {
         guard error.isOfLocation, state.machine.intent == .run else { return false }
         let directory = ByteText(state.storage.location.directory)
-        // A late failure of the former location says nothing about the present one.
+        // A late failure of a former location says nothing about the present one.
         if let partial = state.storage.partial, ByteText(partial.location.directory) != directory { return false }
         let next = state.subscribers.active.lazy.map { self.location(of: $0.subscriber) }
             .first { ByteText($0.directory) != directory }
@@ -45,7 +45,7 @@ extension ActiveTransfer {
 
     /// Moves the bytes to disk if they are in memory and a subscriber wants a file.
     ///
-    /// The size of a body in memory is limited by what its subscribers accept; that of a file is not. A move includes a
+    /// The size of a body in memory is limited by the subscribers, but the size of a file is not. A move includes a
     /// sync, so it is performed on the transfer's queue, and so are the writes that arrive in the meantime.
     func moveToDiskIfWanted(_ state: inout State, _ decision: inout Decision) {
         guard state.machine.phase != .finishing, fileLocation(state) != nil, state.storage.beginMove() else { return }
@@ -74,7 +74,7 @@ extension ActiveTransfer {
                 detach(from: ByteText(location.directory), error, &state, &decision)
                 moveToDiskIfWanted(&state, &decision)
             case .success(false), .failure:
-                // More bytes are there, or another owner: opening the location continues from them, or waits.
+                // The location has more bytes, or another owner: opening it continues from those bytes, or waits.
                 state.storage.endMove(at: location)
                 decision.actions += state.machine.relocate(at: now)
             }
@@ -83,7 +83,7 @@ extension ActiveTransfer {
 }
 
 extension DownloadError {
-    /// Whether it says that no file can be written at a location.
+    /// Whether the error means that no file can be written at a location.
     fileprivate var isOfLocation: Bool {
         [.diskFull, .destinationUnusable, .permissionDenied, .storageFailure].contains(code)
     }

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// The use of files that are at the destinations already (rules 61 to 63).
+/// The use of files that already exist at the destinations (rules 61 to 63).
 extension ActiveTransfer {
-    /// Serves the subscribers whose files can be used without a request: because of a checksum, or of their policy.
+    /// Serves the subscribers whose files can be used without a request, because of a checksum or of their policy.
     ///
     /// - Parameter credentials: The secret headers of the partial file.
     /// - Returns: Whether the transfer has ended, because every subscriber has its file.
     func reuseWithoutRequest(_ credentials: HeaderFields) -> Bool {
         let files = filesWithoutRequest()
-        // Before the end of the transfer, so that a request that follows finds the location free.
+        // Leftovers are removed before the end of the transfer, so that a following request finds the location free.
         if isEveryFileProven(files) { removeLeftovers(credentials) }
         return serve(files)
     }
 
-    /// Whether each subscriber has a file that its checksum has proven.
+    /// Returns whether each subscriber has a file that its checksum has verified.
     private func isEveryFileProven(_ files: [SubscriberID: DownloadedFile]) -> Bool {
         !files.isEmpty
             && withState(\.activeRequests).allSatisfy { id, request in
@@ -21,12 +21,12 @@ extension ActiveTransfer {
             }
     }
 
-    /// Removes the hidden files that an earlier process has left without bytes, because it was killed after the rename.
+    /// Removes hidden files without bytes, left by an earlier process that was killed after it renamed the file.
     private func removeLeftovers(_ credentials: HeaderFields) {
         let store = environment.store
         var location = withState(\.storage.location.onDisk)
         location.secretHeaders = credentials
-        // The lock file is the last one that is removed. Bytes may be those of another object or for another destination.
+        // The lock file is always removed last. Any remaining bytes may belong to another object or destination.
         guard ((try? store.disk.information(at: store.names(of: location).lock)) ?? nil) != nil,
             store.unfinished(at: location) == nil
         else { return }
@@ -60,12 +60,12 @@ extension ActiveTransfer {
         }
     }
 
-    /// Returns the file at a path whatever it contains; nil if there is none.
+    /// Returns the file at a path, regardless of its contents; nil if none exists.
     private func keptFile(at candidate: Candidate) -> ExistingFile? {
         let (store, path) = (environment.store, candidate.path)
         let recorded = store.recordedFile(at: path)
         if !candidate.isNamed, isOfAnotherResource(recorded) { return nil }
-        // A file that can't be opened, or behind a link, is used as well.
+        // A file that can't be opened, or that a link refers to, is used as well.
         guard let information = recorded?.information ?? targetInformation(at: path), information.kind == .regular
         else {
             return nil
@@ -76,7 +76,7 @@ extension ActiveTransfer {
         return ExistingFile(path: path, length: information.size, record: record)
     }
 
-    /// Returns the information about the file at `path`, or about the one that a link there leads to.
+    /// Returns the information about the file at `path`, following a symbolic link.
     private func targetInformation(at path: String) -> FileInformation? {
         let disk = environment.store.disk
         let information = (try? disk.information(at: path)) ?? nil
@@ -84,12 +84,12 @@ extension ActiveTransfer {
         return (try? disk.information(at: URL(fileURLWithPath: path).resolvingSymlinksInPath().filePath)) ?? nil
     }
 
-    /// Whether the file was placed for another resource, even if it was changed later.
+    /// Returns whether the file was placed for another resource, even if it was changed later.
     private func isOfAnotherResource(_ file: RecordedFile?) -> Bool {
         file?.record.map { $0.resource != resource } ?? false
     }
 
-    /// Returns the record if it is of this resource.
+    /// Returns the record if it belongs to this resource.
     func ownRecord(_ record: FinishedFileRecord) -> FinishedFileRecord? {
         record.resource == resource ? record : nil
     }
@@ -101,11 +101,11 @@ extension ActiveTransfer {
         let (store, disk, path) = (environment.store, environment.store.disk, candidate.path)
         guard let handle = try? disk.open(path, .reading) else { return nil }
         defer { disk.close(handle) }
-        // Two resources with the same bytes may differ later.
+        // Another resource may have the same bytes now, and different ones later.
         guard let file = store.recordedFile(handle), candidate.isNamed || !isOfAnotherResource(file),
             store.isPrivate(file.information, at: path),
             request.lengthError(file.information.size) == nil,
-            // A file is hashed once, although the partial file may be opened many times.
+            // A file is hashed only once, although the partial file may be opened many times.
             !withState({ $0.examinedFiles.isRejected(file.information, for: id) })
         else { return nil }
         let digest = try? disk.digest(checksum.algorithm, of: handle, length: file.information.size) {
@@ -120,7 +120,7 @@ extension ActiveTransfer {
         return nil
     }
 
-    /// Returns the representation that the files of all subscribers have, or nil if one of them has none or another one.
+    /// Returns the representation of all subscribers' files, or nil if a file is missing or they differ.
     func existingRepresentation() -> ExistingRepresentation? {
         let requests = withState(\.activeRequests)
         guard let first = requests.first?.request else { return nil }
@@ -139,7 +139,7 @@ extension ActiveTransfer {
             validator: validator, representation: representation, requiresValidator: first.identity != nil)
     }
 
-    /// Returns the file of a request about which the server can be asked.
+    /// Returns the file of a request, if the server can be asked about it.
     private func reusableFile(_ request: DownloadRequest) -> ExistingFile? {
         guard environment.existingFilePolicy(of: request) == .reuse else { return nil }
         return firstFile(of: request) { candidate in
@@ -150,7 +150,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// Returns the files that the server has confirmed and that nothing has changed in the meantime, by subscriber.
+    /// Returns the files that the server has confirmed and that have not been changed in the meantime, by subscriber.
     func confirmedFiles() -> [SubscriberID: DownloadedFile] {
         guard let validator = withState(\.machine.confirmedValidator) else { return [:] }
         var results: [SubscriberID: DownloadedFile] = [:]
@@ -161,10 +161,10 @@ extension ActiveTransfer {
         return results
     }
 
-    /// Serves subscribers with files that they have already.
+    /// Serves subscribers with files that already exist.
     ///
-    /// If all of them are served, the transfer ends before they get their results, so that a request that follows finds
-    /// the key and the destinations free. No partial file is open then.
+    /// If all subscribers are served, the transfer ends before they receive their results, so that a following request
+    /// finds the key and the destinations free. No partial file is open then.
     ///
     /// - Returns: Whether the transfer has ended.
     func serve(_ results: [SubscriberID: DownloadedFile]) -> Bool {
@@ -185,9 +185,9 @@ extension ActiveTransfer {
         }
     }
 
-    /// Records that the file is that of this resource, so that no other download of this process replaces it.
+    /// Records that the file belongs to this resource, so that no other download of this process replaces it.
     ///
-    /// - Returns: Whether the request names the path, or no other resource has received it in the meantime.
+    /// - Returns: Whether the request specifies the path, or no other resource has been given it in the meantime.
     private func takeName(of file: DownloadedFile, for id: SubscriberID) -> Bool {
         let (path, resource) = (file.url.filePath, key.sharingKey.resource)
         let isNamed = withState { $0.subscribers[id]?.request.destination.path != nil }
@@ -199,7 +199,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// The digest that the records of the resource's files have.
+    /// The digest that identifies the resource in the records of its files.
     private var resource: ResourceDigest? {
         let (record, hasSecrets) = withState { ($0.storage.location.request, !$0.machine.credentials.isEmpty) }
         return hasSecrets && record.account == nil ? nil : ResourceDigest(record)

@@ -1,5 +1,5 @@
 extension ActiveTransfer {
-    /// The state of an active transfer, under its lock.
+    /// The state of an active transfer, protected by its lock.
     struct State {
         var machine: TransferStateMachine
         var subscribers = SubscriberSet()
@@ -13,9 +13,9 @@ extension ActiveTransfer {
         var scheduled = ScheduledWork()
         /// The last failed attempt.
         var failedAttempt: FailedAttempt?
-        /// The state of the machine for which observers were last notified.
+        /// The state of the machine at the last notification of the observers.
         private var lastObservedState: ObservedState?
-        /// The effects that wait until the transfer rests.
+        /// The effects to perform when the transfer is paused or has ended.
         private var restWaiters: [DeferredEffect] = []
 
         init(machine: TransferStateMachine, location: PartialLocation) {
@@ -35,34 +35,34 @@ extension ActiveTransfer {
     /// The subscribers without an outcome.
     var activeSubscribers: [SubscriberID] { withState { $0.subscribers.activeIDs } }
 
-    /// The subscribers that want the transfer to run.
+    /// The subscribers that aren't paused.
     var runningSubscribers: [SubscriberID] {
         withState { state in state.subscribers.active.filter { !$0.subscriber.isPaused }.map(\.id) }
     }
 
-    /// Whether the transfer waits for a permit.
+    /// Whether the transfer is waiting for a permit.
     var isWaiting: Bool { withState { $0.machine.phase == .waiting } }
 
-    /// Calls `body` once, when the transfer is paused or has ended, so that no file of it is open.
+    /// Calls `body` once when the transfer is paused or has ended, so that its files are closed.
     func whenResting(_ body: @escaping @Sendable () -> Void) {
         update { state, _ in state.addRestWaiter(DeferredEffect(body)) }
     }
 }
 
 extension ActiveTransfer.State {
-    /// Adds an effect that waits until the transfer rests.
+    /// Adds an effect to perform when the transfer is paused or has ended.
     mutating func addRestWaiter(_ effect: DeferredEffect) {
         restWaiters.append(effect)
     }
 
-    /// Returns the effects that wait until the transfer rests, if it does.
+    /// Removes and returns these effects if the transfer is paused or has ended.
     mutating func takeRestWaiters() -> [DeferredEffect] {
         guard !restWaiters.isEmpty, machine.phase == .paused || machine.phase == .ended else { return [] }
         defer { restWaiters = [] }
         return restWaiters
     }
 
-    /// Returns the effects that notify observers of what has changed.
+    /// Returns the effects that notify observers of changes.
     mutating func notifyObservers() -> [DeferredEffect] {
         let present = ActiveTransfer.ObservedState(
             phase: machine.phase, isWaitingForConnectivity: machine.isWaitingForConnectivity)
@@ -73,7 +73,7 @@ extension ActiveTransfer.State {
 
     /// Returns the status of one subscriber.
     ///
-    /// - Parameter reason: The reason why the transfer waits for its permit; nil if it is its turn.
+    /// - Parameter reason: The reason why the transfer is waiting for its permit; nil if it is only queued.
     func status(of id: SubscriberID, waiting reason: WaitingReason?) -> SubscriberStatus {
         if let subscriber = subscribers[id], let outcome = subscriber.outcome {
             return .ended(outcome, subscriber.lastProgress)
@@ -91,11 +91,11 @@ extension ActiveTransfer.State {
         return status
     }
 
-    /// Returns the state as a subscriber without an outcome sees it.
+    /// Returns the state from the perspective of a subscriber without an outcome.
     private func state(of id: SubscriberID) -> DownloadState {
         guard let subscriber = subscribers[id] else { return .failed }
         if machine.phase == .finishing { return .verifying }
-        // A transfer that stops because of its last subscriber is paused when the bytes are stored.
+        // A transfer that stops because of its last subscriber counts as paused when the bytes are stored.
         if subscriber.isPaused { return subscribers.arePaused && machine.hasUnstoredBytes ? .downloading : .paused }
         if machine.isWaitingForConnectivity { return .waiting }
         switch machine.phase {
@@ -111,14 +111,14 @@ extension ActiveTransfer.State {
 }
 
 extension ActiveTransfer {
-    /// The properties of the machine from which the public states follow.
+    /// The properties of the machine that determine the public states.
     struct ObservedState: Hashable {
         let phase: TransferStateMachine.Phase
         let isWaitingForConnectivity: Bool
     }
 }
 
-/// The timers of a transfer, and the task that asks a subscriber for a fresh URL.
+/// The timers of a transfer, and the task that asks a subscriber for a fresh URL or for secret headers.
 struct ScheduledWork: Sendable {
     private var retry: (any ScheduledAction)?
     private var tick: (any ScheduledAction)?
@@ -134,16 +134,16 @@ struct ScheduledWork: Sendable {
     /// Stores the timer of the next mark.
     mutating func setMark(_ timer: any ScheduledAction) { mark = timer }
 
-    /// Stores the task that asks for a fresh URL.
+    /// Stores the task that asks for a fresh URL or for secret headers.
     mutating func setRefresh(_ task: Task<Void, Never>) { refresh = task }
 
-    /// Removes and returns the timer of a retry, to be canceled.
+    /// Removes and returns the timer of a retry to be canceled.
     mutating func takeRetry() -> (any ScheduledAction)? { retry.take() }
 
-    /// Removes and returns the task that asks for a fresh URL, to be canceled.
+    /// Removes and returns the task that asks for a fresh URL or for secret headers, to be canceled.
     mutating func takeRefresh() -> Task<Void, Never>? { refresh.take() }
 
-    /// Removes and returns all timers, to be canceled.
+    /// Removes and returns all timers to be canceled.
     mutating func takeTimers() -> [any ScheduledAction] {
         [tick.take(), retry.take(), mark.take()].compactMap { $0 }
     }

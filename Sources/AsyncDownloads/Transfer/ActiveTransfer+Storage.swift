@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Foundation
 
-/// The store's operations for a transfer, which run in order on the transfer's own queue.
+/// The store's operations for a transfer, which run in order on the transfer's queue.
 extension ActiveTransfer {
     func onPartial(_ body: @escaping @Sendable (PartialFile) -> Void) {
         queue.async { [self] in
@@ -13,7 +13,7 @@ extension ActiveTransfer {
     private func onPartialToRecord(_ body: @escaping @Sendable (PartialFile) -> Void) {
         onPartial { [self] partial in
             let all = withState { $0.subscribers.recorded }
-            // A later process can't deliver a body to one that wanted it in memory; the files remain.
+            // A later process can't deliver a body to a subscriber that wanted it in memory, so files take precedence.
             let files = all.filter { $0.request.destination != .memory }
             let downloads = files.isEmpty ? all : files
             partial.setSubscribers(
@@ -37,12 +37,12 @@ extension ActiveTransfer {
         }
     }
 
-    /// Returns whether the transfer may have the partial file at `other` open.
+    /// Returns whether the transfer may have opened the partial file at `other`.
     func hasPartialFile(at other: PartialLocation) -> Bool {
         environment.store.names(of: location) == environment.store.names(of: other)
     }
 
-    /// Opens the partial whose bytes belong to these secret headers.
+    /// Opens the partial file whose bytes belong to these secret headers.
     func openPartial(_ credentials: HeaderFields) {
         queue.async { [self] in
             if let error = refuseDestinations(suggestedName: nil) {
@@ -64,18 +64,19 @@ extension ActiveTransfer {
                 if former == nil, let new = try store.openNew(location) { return try withSpace(new) }
                 return try withSpace(try store.open(location, continuing: former))
             }
-            // Bytes that could not be moved are there for a later request.
+            // Bytes that could not be moved remain available for a later request.
             if let former, (try? result.get()) != nil, store.holds(former) { environment.keptLocations.insert(former) }
-            // Before the engine's thread begins a representation there.
+            // Recorded before the engine's thread begins a representation on this volume.
             if let volume = (try? result.get())?.volume {
                 environment.slowDisks.record(volume, from: start, to: now)
             }
-            // Again, because another process may have placed the file before it released the partial file (rule 63).
+            // Checked again, because another process may have placed the file before it released the partial file (rule
+            // 63).
             if case .success(let partial) = result, !isDiscarded, mayServeWithoutRequest,
                 let files = allFilesWithoutRequest()
             {
                 partial.close()
-                // Unless a subscriber has attached meanwhile.
+                // A subscriber may have attached in the meantime.
                 if !serve(files) { openPartial(credentials) }
                 return
             }
@@ -83,7 +84,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// Returns the partial file if its volume has enough space for the file that is expected (rule 44), and closes it
+    /// Returns the partial file if its volume has enough space for the expected file (rule 44), and closes it
     /// otherwise.
     private func withSpace(_ partial: PartialFile) throws(DownloadError) -> PartialFile {
         guard let expected = withState({ $0.machine.policies.expectedByteCount }), !partial.isInMemory else {
@@ -98,9 +99,9 @@ extension ActiveTransfer {
         throw DownloadError(.diskFull, "\(missing) bytes are needed, and \(available) are available")
     }
 
-    /// Determines where the bytes are to be when the partial file is opened.
+    /// Determines the location of the bytes when the partial file is opened.
     func locateBytes(_ state: inout State) {
-        // The bytes of a file are at the location of a subscriber that wants one.
+        // The bytes of a file are stored at the location of a subscriber that wants a file.
         if state.storage.location.medium == .memory, let file = fileLocation(state) { state.storage.locate(at: file) }
         guard state.storage.formerLocation == nil,
             let kept = environment.keptLocations.take(state.storage.location)
@@ -111,7 +112,8 @@ extension ActiveTransfer {
     private func opened(_ result: Result<PartialFile, DownloadError>, existing: ExistingRepresentation?) {
         let isDigestDue = update { state, decision in
             state.storage.opened(try? result.get())
-            // A subscriber that attached in the meantime and wants a file found no partial file to move.
+            // A subscriber that wants a file may have attached in the meantime, when no partial file was open to be
+            // moved.
             if state.storage.isInMemory, !state.machine.opensToDiscard { moveToDiskIfWanted(&state, &decision) }
             let relocates = result.failure.map { relocate(after: $0, &state, &decision) } ?? false
             decision.actions += state.machine.opened(
@@ -122,17 +124,17 @@ extension ActiveTransfer {
         if isDigestDue { digestOnQueue() }
     }
 
-    /// Gives the partial the secret headers that are sent when its turn comes.
+    /// Passes the present secret headers to the partial file, in the order of the queue.
     func useCredentials() {
         onPartial { [self] partial in partial.useCredentials(withState { $0.machine.credentials }) }
     }
 
-    /// Ends the subscribers whose destinations cannot receive a file, before bytes are fetched for them.
+    /// Ends the subscribers whose destinations can't receive a file, before bytes are fetched for them.
     ///
-    /// A transfer that continues without subscribers is abandoned if the file cannot be placed for the last one.
+    /// A transfer that continues without subscribers is abandoned if the file can't be placed for the last one.
     ///
-    /// - Parameter suggestedName: The name that the server has suggested, if it has answered.
-    /// - Returns: An error if no one is left for whom bytes would be fetched.
+    /// - Parameter suggestedName: The name that the server has suggested, if it has responded.
+    /// - Returns: An error if no subscriber is left for which bytes would be fetched.
     func refuseDestinations(suggestedName: String?) -> DownloadError? {
         let subscribers = withState { state in
             state.machine.intent == .run ? Array(state.subscribers.active) : []
@@ -153,7 +155,7 @@ extension ActiveTransfer {
         return withState { $0.machine.intent == .abandon } ? last : nil
     }
 
-    /// Returns the error of a request that fails if its file exists, and whose file exists.
+    /// Returns the error of a request whose policy forbids an existing file, if its file exists.
     private func existingFileRefusal(_ request: DownloadRequest, _ suggestedName: String?) -> DownloadError? {
         guard environment.existingFilePolicy(of: request) == .fail,
             let path = expectedPath(of: request, suggestedName),
@@ -162,7 +164,7 @@ extension ActiveTransfer {
         return DownloadError(.destinationExists, PartialNames.lastComponent(of: path))
     }
 
-    /// Abandons a transfer without subscribers if the file cannot be placed.
+    /// Abandons a transfer without subscribers if its file can't be placed.
     private func refuseKeptDestination() -> DownloadError? {
         let path = withState { state in
             state.subscribers.isEmpty && state.machine.intent == .run
@@ -170,7 +172,7 @@ extension ActiveTransfer {
         }
         guard let path, let error = environment.store.refusal(of: path) else { return nil }
         update { state, decision in
-            // A subscriber may have attached meanwhile.
+            // A subscriber may have attached in the meantime.
             if state.subscribers.isEmpty { decision.actions += state.machine.stop(.abandon, at: now) }
         }
         return withState { $0.machine.intent == .abandon } ? error : nil
@@ -216,7 +218,8 @@ extension ActiveTransfer {
     func closePartial(saving received: IntervalSet?) {
         onPartialToRecord { [self] partial in
             if let received, !received.isEmpty {
-                // A mark needs neither a descriptor nor free space, in case the checkpoint fails for lack of one.
+                // A mark needs neither a descriptor nor free space, in case the checkpoint fails because one of them is
+                // lacking.
                 partial.mark(received)
                 do throws(DownloadError) {
                     try partial.save(received)
@@ -232,7 +235,7 @@ extension ActiveTransfer {
 
     func discardPartial() {
         onPartial { [self] partial in
-            // The bytes of a file are not too many for a request of the file.
+            // The bytes of a file are kept, because a request for a file without this limit may use them.
             let isKept = withState { $0.machine.failsForSize } && !partial.isInMemory && !partial.location.isSpilled
             if isKept { return closed(keeping: partial.close()) }
             partial.discard()

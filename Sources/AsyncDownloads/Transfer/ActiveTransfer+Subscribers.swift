@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// The inputs from subscribers. A subscriber is identified by the number that it received when it was attached.
+/// The inputs from subscribers, which are identified by the numbers that they received when they were attached.
 extension ActiveTransfer {
     /// Attaches a subscriber, or returns nil if the transfer can no longer serve a new one; see
     /// ``TransferSlot/attach(_:_:_:reservedPath:isRunning:isSuperseding:)``.
@@ -35,7 +35,7 @@ extension ActiveTransfer {
                 decision.effects.append(DeferredEffect { [self] in queue.async { self.recordFormerFiles() } })
             }
             if isJoining {
-                // Events that earlier subscribers have already received, and on which later events depend.
+                // The joining subscriber receives earlier events on which later events depend.
                 for event in state.machine.present(isPaused: !isRunning, outcome: nil) {
                     _ = state.subscribers.update(id) { $0.emit(event) }
                 }
@@ -60,10 +60,10 @@ extension ActiveTransfer {
         }
     }
 
-    /// Whether a new subscriber may still get this transfer's file.
+    /// Whether a new subscriber can still receive this transfer's file.
     var isJoinable: Bool { withState(\.isJoinable) }
 
-    /// Passes on the combined policies of the subscribers after one was attached, changed, or detached.
+    /// Passes the subscribers' combined policies on after a subscriber was attached, changed, or detached.
     func policiesChanged(_ state: inout State, _ decision: inout Decision) {
         if let policies = state.subscribers.combinedPolicies { state.machine.setPolicies(policies) }
         decision.actions += state.machine.networkChanged(at: now)
@@ -82,7 +82,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// Ends the subscribers that accept fewer bytes than the file has, if others accept more.
+    /// Ends the subscribers that accept fewer bytes than the file has, if other subscribers accept more.
     func endOversized(_ state: inout State, _ decision: inout Decision, at now: Duration) {
         let count = state.machine.bytes.representation?.length ?? state.machine.bytes.intervals.upperBound
         for (id, error) in state.subscribers.oversized(count) {
@@ -102,7 +102,7 @@ extension ActiveTransfer {
 
     /// Detaches a subscriber, as part of another input.
     ///
-    /// - Parameter policy: The policy that applies if no subscriber remains; nil for the downloader's.
+    /// - Parameter policy: The policy that applies if no subscriber remains; nil for the downloader's policy.
     /// - Returns: Whether the subscriber had no outcome.
     @discardableResult
     func detach(
@@ -112,8 +112,8 @@ extension ActiveTransfer {
         let policy = policy ?? environment.abandonment
         let isLast = state.subscribers.activeCount == 1
         let keepingBytes = keepingBytes && !(isLast && policy == .discard)
-        // A question about the metadata of a resource has no result without its subscriber, and a response that it has not
-        // accepted has no recipient.
+        // Metadata has no recipient without its subscriber, and neither has a response that the last subscriber has not
+        // accepted.
         let continuesAlone =
             isLast && keepingBytes && policy == .finish && state.machine.intent == .run
             && state.subscribers[id]?.request.purpose == .download && !state.acceptance.isPending(id)
@@ -138,7 +138,8 @@ extension ActiveTransfer {
         _ id: SubscriberID, _ outcome: Subscriber.Outcome, keepingBytes: Bool, keepingPath: Bool = false,
         _ state: inout State, _ decision: inout Decision
     ) -> Bool {
-        // After the end of the transfer, no subscriber can be detached any more: its outcome is about to be emitted.
+        // After the end of the transfer, its subscribers can't be detached anymore: their outcomes are about to be
+        // emitted.
         guard state.machine.phase != .ended, let subscriber = state.subscribers[id], subscriber.outcome == nil
         else { return false }
         let outcome = outcome.mapError { error in
@@ -151,7 +152,7 @@ extension ActiveTransfer {
             if keepingPath {
                 state.delivery.hold(path, isClosing: false)
             } else if state.machine.phase == .finishing {
-                // The file may be placed there right now.
+                // The file may be being placed there.
                 state.delivery.hold(path, isClosing: true)
                 environment.destinations.close(path, for: keyDigest)
             } else {
@@ -163,7 +164,7 @@ extension ActiveTransfer {
         return true
     }
 
-    /// Releases the paths of all subscribers, when nothing can be placed any more.
+    /// Releases the paths of all subscribers when nothing can be placed anymore.
     func releasePaths() {
         let (held, reserved) = update { state, _ in
             (state.delivery.takeHeld(), state.subscribers.takeReservedPaths())
@@ -176,15 +177,15 @@ extension ActiveTransfer {
 
     /// Releases the paths of subscribers that were detached while the file was placed.
     ///
-    /// This is done between two rounds of the delivery, because another transfer may wait for one of these paths while
-    /// this transfer waits for one of its paths.
+    /// This is done between two rounds of the delivery, because another transfer may be waiting for one of these paths
+    /// while this transfer waits for one of the other's paths.
     func releaseClosingPaths(_ state: inout State, except kept: String?) {
         for path in state.delivery.takeClosing(except: kept) {
             environment.destinations.release(path, for: keyDigest, wasClosing: true)
         }
     }
 
-    /// Ends the subscribers whose destination is `path` if no one can resume them.
+    /// Ends the subscribers whose destination is `path` if nothing can resume them.
     ///
     /// This method is called under the registry's lock; the returned closure must be called after the lock is released.
     ///
@@ -192,7 +193,7 @@ extension ActiveTransfer {
     func evictUnreachable(from path: String) -> (@Sendable () -> Void)? {
         let now = environment.time.now
         return decideLater { state, decision -> SubscriberID? in
-            // Bytes are compared, because two names of equivalent characters may be those of two files.
+            // Paths are compared by bytes, because two files may have canonically equivalent names.
             let holders = state.subscribers.active.filter {
                 $0.subscriber.reservedPath?.hasSameBytes(as: path) == true
             }
@@ -209,7 +210,7 @@ extension ActiveTransfer {
         let now = environment.time.now
         update { state, decision in
             guard state.subscribers.setPaused(true, id, at: now) else { return }
-            // A paused subscriber doesn't permit a network to the others.
+            // The other subscribers can't use a network that only the paused subscriber permits.
             if !state.subscribers.arePaused { policiesChanged(&state, &decision) }
             if let timer = state.subscribers.update(id, { $0.takeDeadlineTimer() }) ?? nil {
                 decision.effects.append(DeferredEffect { timer.cancel() })
@@ -244,7 +245,8 @@ extension ActiveTransfer {
         }
     }
 
-    /// Ends every subscriber with `error` and stops with all bytes kept, regardless of the ``AbandonmentPolicy``.
+    /// Ends every subscriber with `error` and stops the transfer with all bytes kept, regardless of the
+    /// ``AbandonmentPolicy``.
     func shutDown(_ error: DownloadError) {
         let now = environment.time.now
         update { state, decision in
@@ -267,7 +269,7 @@ extension ActiveTransfer.State {
         machine.setExpiration(at: environment.time.now + environment.time.date.duration(to: expiration))
     }
 
-    /// Emits a pause to the paused subscribers if the pause of all subscribers is canceled before it is complete.
+    /// Emits a pause to the paused subscribers if the transfer's pause is canceled before it is complete.
     fileprivate mutating func emitCanceledPause() -> [DeferredEffect] {
         guard machine.intent == .pause, machine.phase != .paused else { return [] }
         return subscribers.emitToPaused(.paused(receivedByteCount: machine.bytes.count))

@@ -1,12 +1,12 @@
 internal import Dispatch
 internal import Foundation
 
-/// A transfer that has a state machine: a lock around the machine and the subscribers.
+/// A transfer with a state machine: a lock around the machine and the subscribers.
 ///
 /// Inputs come from subscribers, the engine, the store, and the clock, on any thread. Each input is decided under the
 /// lock. Actions run outside the lock in FIFO order: the first thread that finds the queue idle drains it; others only
-/// enqueue. No lock is held when a continuation is resumed or the engine is called. Operations of the store run on a
-/// serial queue that belongs to the transfer, so that a volume that hangs holds up its own transfers only.
+/// enqueue. No lock is held when a continuation is resumed or the engine is called. The store's operations run on a
+/// serial queue that belongs to the transfer, so that a hanging volume blocks only its own transfers.
 final class ActiveTransfer: Sendable {
     /// The number of the transfer, in the order in which the downloader started its transfers.
     let number: Int
@@ -16,21 +16,21 @@ final class ActiveTransfer: Sendable {
     /// The request of the first subscriber, which determines the resource.
     let request: DownloadRequest
     let environment: TransferEnvironment
-    /// The limit of this transfer alone.
+    /// The bandwidth limit of this transfer alone.
     let bandwidth: BandwidthLimiter
     /// The queue of the store's operations.
     ///
-    /// It has no target, so that it has a thread as long as it has work. Queues that share few threads would all wait
-    /// for a volume that hangs. Its quality-of-service class has other threads than those of URLSession, which therefore
-    /// cannot delay a checkpoint.
+    /// It has no target queue, so that it gets its own thread while it has work; queues that shared a few threads would
+    /// all wait for a hanging volume. It doesn't share threads with URLSession, which uses another quality-of-service
+    /// class, so URLSession can't delay a checkpoint.
     let queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated)
     private let state: Mutex<State>
 
     /// Creates the active transfer of a slot.
     ///
     /// - Parameters:
-    ///   - place: The location at which bytes were found, which takes precedence over the usual one.
-    ///   - prepare: Brings the new state up to date.
+    ///   - place: The location at which bytes were found, which takes precedence over the default one.
+    ///   - prepare: A closure that initializes the new state.
     init(_ slot: TransferSlot, at place: PartialLocation? = nil, _ prepare: (inout State) -> Void) {
         number = slot.number
         keyDigest = slot.keyDigest
@@ -47,12 +47,12 @@ final class ActiveTransfer: Sendable {
 
     /// Returns a value that is computed from the state under the lock.
     ///
-    /// - Parameter body: Reads the state, which is passed `inout` only because it would otherwise be copied.
+    /// - Parameter body: A closure that only reads the state; the parameter is `inout` to avoid a copy.
     func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
         state.withLock { body(&$0) }
     }
 
-    /// Handles one input: decides under the lock, then acts outside it.
+    /// Handles one input: decides under the lock, then acts outside the lock.
     @discardableResult
     func update<Value: Sendable>(_ decide: (inout State, inout Decision) -> Value) -> Value {
         let (value, turn) = state.withLock { state in
@@ -64,7 +64,7 @@ final class ActiveTransfer: Sendable {
         return value
     }
 
-    /// Decides under the lock, and lets the caller perform the effects later; nil if there is nothing to do.
+    /// Decides under the lock, and lets the caller perform the effects later; returns nil if no effect follows.
     func decideLater(_ decide: (inout State, inout Decision) -> SubscriberID?) -> Attachment? {
         state.withLock { state in
             var decision = Decision()
@@ -74,7 +74,7 @@ final class ActiveTransfer: Sendable {
         }
     }
 
-    /// Handles an input that leads to no action and that no observer needs to know about.
+    /// Handles an input that causes no action and no notification of observers.
     func updateQuietly<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
         state.withLock { body(&$0) }
     }
@@ -84,13 +84,13 @@ final class ActiveTransfer: Sendable {
         update { state, decision in decision.actions += decide(&state.machine) }
     }
 
-    /// The actions and effects that follow from one input.
+    /// The actions and effects that result from one input.
     struct Decision {
         var actions: [TransferAction] = []
         var effects: [DeferredEffect] = []
     }
 
-    /// The effects and actions that the deciding thread performs after it releases the lock.
+    /// The effects and actions that the deciding thread performs after it has released the lock.
     private struct Turn {
         let effects: [DeferredEffect]
         /// The actions to perform after the effects.
@@ -100,9 +100,9 @@ final class ActiveTransfer: Sendable {
     }
 
     private func enqueue(_ decision: inout Decision, in state: inout State) -> Turn {
-        // The actions that are left to perform are moved to the front.
+        // Actions that remain to be performed are moved to the front.
         var (next, left) = (0, 0)
-        // The scheduler may answer at once, which adds actions.
+        // The scheduler may answer immediately, which adds actions.
         while next < decision.actions.count {
             defer { next += 1 }
             switch decision.actions[next] {
@@ -114,7 +114,7 @@ final class ActiveTransfer: Sendable {
                 case .waiting(let reason): networkAwaited(reason, &state, &decision)
                 default: break
                 }
-                // Logged when no lock is held, because a log handler may read the state of the download.
+                // Events are logged without a lock, because a log handler may read the state of the download.
                 if let entry = logEntry(event) {
                     decision.effects.append(DeferredEffect { [environment] in entry(environment.log) })
                 }
@@ -140,7 +140,7 @@ final class ActiveTransfer: Sendable {
         decision.actions.removeSubrange(left...)
         state.actions.add(&decision.actions)
         if !state.machine.awaitsTimer, let retry = state.scheduled.takeRetry() {
-            // A timer that is no longer awaited would keep the transfer in memory until it fires.
+            // An unneeded timer would keep the transfer in memory until it fires.
             decision.effects.append(DeferredEffect { retry.cancel() })
         }
         decision.effects += state.takeRestWaiters()
@@ -157,10 +157,10 @@ final class ActiveTransfer: Sendable {
         }
     }
 
-    /// Ends the transfer for every subscriber, after the last of its actions.
+    /// Ends the transfer for every subscriber, as its last action.
     ///
-    /// Subscribers receive their outcomes when the transfer no longer holds any resources, so that a request that
-    /// follows finds the key and the destination free.
+    /// Subscribers receive their outcomes when the transfer no longer uses any resources, so that a following request
+    /// finds the key and the destination free.
     func end(_ ending: TransferEnding) {
         logEntry(ending)(environment.log)
         environment.registry.free(number, of: keyDigest)

@@ -1,4 +1,4 @@
-/// What the delivery of a transfer's file still has to respect.
+/// The delivery's reserved paths, and whether every subscriber has been served.
 struct DeliveryState: Sendable {
     /// The reserved path of a detached subscriber.
     struct HeldPath: Sendable {
@@ -7,7 +7,7 @@ struct DeliveryState: Sendable {
         let isClosing: Bool
     }
 
-    /// Whether every subscriber has its result, so that no further one can attach.
+    /// Whether every subscriber has its result, so that no other subscriber can attach.
     private(set) var isServed = false
     /// The reserved paths of detached subscribers at which a file may still be placed.
     private var held: [HeldPath] = []
@@ -17,25 +17,25 @@ struct DeliveryState: Sendable {
         isServed = true
     }
 
-    /// Records that the transfer restarts, so that its subscribers need other results.
+    /// Records that the transfer restarts, so that its subscribers need new results.
     mutating func restart() {
         isServed = false
     }
 
-    /// Keeps the reserved path of a subscriber that is detached.
+    /// Keeps the reserved path of a subscriber that is being detached.
     mutating func hold(_ path: String, isClosing: Bool) {
         held.append(HeldPath(path: path, isClosing: isClosing))
     }
 
     /// Returns whether the path is kept.
     func holds(_ path: String) -> Bool {
-        // Bytes are compared, because two names of equivalent characters may be those of two files.
+        // Paths are compared by bytes, because two files may have canonically equivalent names.
         held.contains { $0.path.hasSameBytes(as: path) }
     }
 
     /// Removes and returns the paths at which nothing is placed after the current round.
     ///
-    /// - Parameter kept: The path that is kept nevertheless.
+    /// - Parameter kept: The path to keep anyway.
     mutating func takeClosing(except kept: String?) -> [String] {
         var closing: [String] = []
         held.removeAll { path in

@@ -1,9 +1,9 @@
-/// What is known of the files that were at the destinations of a transfer's subscribers before its own file.
+/// The examined files that existed at the subscribers' destinations before the transfer's file.
 struct ExaminedFiles: Sendable {
     private var rejected: [SubscriberID: [FileInformation]] = [:]
     private var former: [SubscriberID: FormerFile] = [:]
 
-    /// Returns whether the file was compared with the digest that the subscriber expects, and has another one.
+    /// Returns whether the file was found to have another digest than the subscriber expects.
     func isRejected(_ file: FileInformation, for id: SubscriberID) -> Bool {
         rejected[id, default: []].contains { $0.isUnchanged(since: file) }
     }
@@ -13,10 +13,10 @@ struct ExaminedFiles: Sendable {
         rejected[id, default: []].append(file)
     }
 
-    /// Returns what had the default name of the subscriber when its download began; nil if that isn't known.
+    /// Returns the file that had the subscriber's default name when its download began; nil if unknown.
     func formerFile(of id: SubscriberID) -> FormerFile? { former[id] }
 
-    /// Records what has the default name of the subscriber.
+    /// Records the file that has the subscriber's default name.
     mutating func record(_ file: FormerFile, of id: SubscriberID) {
         former[id] = file
     }

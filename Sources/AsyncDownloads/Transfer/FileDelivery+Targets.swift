@@ -15,7 +15,7 @@ extension FileDelivery {
             place = .path(url.filePath, below: request.confiningDirectory(of: url))
         case .directory(let url):
             destination = url
-            // A file that was placed for this resource under another name is replaced there.
+            // An earlier file of this resource with another name is replaced under that name.
             let name = representation.suggestedName ?? recipient.formerFile?.ownName ?? request.defaultFileName
             place = .directory(
                 url.filePath, name: environment.store.disk.acceptedName(name, in: url.filePath),
@@ -35,7 +35,7 @@ extension FileDelivery {
     }
 
     func file(_ path: String?, of request: DownloadRequest, data: Data? = nil) -> DownloadedFile {
-        // Most URLs are those of the request, and parsing one again takes longer than comparing it.
+        // Most final URLs are the requested ones, and parsing a URL takes longer than comparing it.
         let isFinal = request.url.absoluteString.hasSameBytes(as: representation.finalURL)
         // The final URL was valid when the request for it was sent.
         let finalURL = isFinal ? request.url.absoluteURL : URL(string: representation.finalURL) ?? request.url
@@ -51,7 +51,8 @@ extension FileDelivery {
         return file
     }
 
-    /// Returns the file that a request keeps instead of the received one; it has joined after the start of the transfer.
+    /// Returns the existing file that a request keeps instead of the received one, if it joined after the transfer
+    /// started.
     func keptFile(of request: DownloadRequest, after error: DownloadError) -> DownloadedFile? {
         guard error.code == .destinationExists, environment.existingFilePolicy(of: request) == .keep,
             case .file(let url) = request.destination,
@@ -61,14 +62,14 @@ extension FileDelivery {
     }
 }
 
-/// What had the default name of a request when its download began.
+/// The state of a request's default name when its download began.
 struct FormerFile: Sendable {
-    /// The file's information, or nil if there was none.
+    /// The information about the file with that name, or nil if no file existed.
     let information: FileInformation?
-    /// The name of the file that was placed for this resource, if there was one.
+    /// The name of the file that was placed for this resource, if it existed.
     let ownName: String?
 
-    /// Returns whether it is still the same file with the same bytes.
+    /// Returns whether the file and its bytes are still the same.
     func isUnchanged(_ present: FileInformation) -> Bool {
         information.map { present.isUnchanged(since: $0) } ?? false
     }

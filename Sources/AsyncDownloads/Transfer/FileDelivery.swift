@@ -3,14 +3,14 @@ internal import Foundation
 
 /// The delivery of a complete file: verification, then placement at the destination of each subscriber.
 ///
-/// Subscribers may attach while the file is verified and placed. They are served in further rounds: from the partial
-/// file as long as it exists, then from a file that was placed. Every method may block on the disk.
+/// Subscribers may attach while the file is verified and placed. They are served in additional rounds: from the partial
+/// file while it exists, and then from a file that was placed. Every method may block on the disk.
 struct FileDelivery {
-    /// A subscriber that is to receive the file.
+    /// A subscriber that receives the file.
     struct Recipient: Sendable {
         let id: SubscriberID
         let request: DownloadRequest
-        /// What had the default name when the download began, if that is known.
+        /// The state of the default name when the download began, if known.
         var formerFile: FormerFile?
     }
 
@@ -25,18 +25,18 @@ struct FileDelivery {
     let environment: TransferEnvironment
     private var digests: TransferDigests
 
-    /// The outcomes of the subscribers that were served, by subscriber number.
+    /// The outcomes of the served subscribers, by subscriber number.
     private(set) var results: [SubscriberID: Subscriber.Outcome] = [:]
-    /// The path of a file that was placed, or nil as long as there is none.
+    /// The path of a file that was placed; nil before one is placed.
     private var placedPath: String?
     private var data: Result<Data, DownloadError>?
-    /// The reason that the partial file can no longer serve any subscriber.
+    /// The reason why the partial file can no longer serve any subscriber.
     private var failure: DownloadError?
 
     /// - Parameters:
     ///   - partial: The partial file, which has all `length` bytes of the representation.
-    ///   - key: The transfer's key, for which destinations are reserved under its digest.
-    ///   - fetched: The number of bytes that crossed the network.
+    ///   - key: The transfer's key, whose digest identifies its reservations of destinations.
+    ///   - fetched: The number of bytes that were received from the network.
     ///   - responses: The heads of the responses that led to the representation.
     ///   - digests: The digests that were computed while the bytes arrived.
     init(
@@ -56,7 +56,7 @@ struct FileDelivery {
         self.environment = environment
     }
 
-    /// Verifies bytes that were received under several validators against the checksum that allowed keeping them.
+    /// Verifies bytes that were received with different validators, by the checksum that permitted keeping them.
     ///
     /// The partial file is discarded after a mismatch, and closed after any other error.
     mutating func verify(by checksum: Checksum) throws(DownloadError) {
@@ -70,7 +70,7 @@ struct FileDelivery {
 
     /// The targets of a round.
     struct Round: Sendable {
-        /// What recipients have in common that share one file.
+        /// The common properties of recipients that share one file.
         fileprivate struct Key: Hashable {
             let place: PlacementTarget.Place
             let replacesFiles: Bool
@@ -80,12 +80,11 @@ struct FileDelivery {
         fileprivate var recipients: [Key: [Recipient]] = [:]
     }
 
-    /// Serves the recipients that need no file, and returns the targets of the others, or nil if there are none.
+    /// Serves the recipients that need no file, and returns the targets of the others, or nil if all need none.
     ///
     /// - Parameters:
-    ///   - recipients: The recipients, none of which has a result yet.
-    ///   - serverDigest: The digest that the server sent. It is checked for recipients that expect no checksum
-    ///     themselves.
+    ///   - recipients: The recipients, which have no result yet.
+    ///   - serverDigest: The digest that the server sent. It is checked for recipients that expect no checksum.
     mutating func prepare(_ recipients: [Recipient], serverDigest: Checksum?) -> Round? {
         var round = Round()
         for recipient in recipients {
@@ -105,7 +104,8 @@ struct FileDelivery {
             if round.recipients[target.key] == nil { round.targets.append(target) }
             round.recipients[target.key, default: []].append(recipient)
         }
-        // A file at the same place that another recipient has replaced would be in the way.
+        // Targets that don't replace files come first; otherwise, a file that another recipient has just placed would
+        // block them.
         round.targets = round.targets.filter { !$0.replacesFiles } + round.targets.filter(\.replacesFiles)
         return round.targets.isEmpty ? nil : round
     }
@@ -113,7 +113,7 @@ struct FileDelivery {
     /// Places the file, or copies of it, at the targets of a round.
     ///
     /// - Parameters:
-    ///   - isWanted: A closure that returns whether a file may still be placed; if not, there are no outcomes.
+    ///   - isWanted: A closure that returns whether a file may still be placed; if not, the outcomes are empty.
     ///   - completion: A closure that is called with the outcomes if the function returns nil.
     /// - Returns: The outcome for each target, or nil if `completion` is called with them, on any thread.
     func place(
@@ -126,7 +126,7 @@ struct FileDelivery {
         else {
             return partial.place(at: round.targets, length: length, ifWanted: isWanted, completion: completion)
         }
-        // Copying and waiting take long, and the other transfer may need a thread.
+        // Copying and waiting may take long, and the other transfer may need the thread.
         DispatchQueue.runBlocking {
             for path in paths { environment.destinations.waitUntilFree(path, for: digest) }
             if let placedPath {
@@ -141,7 +141,7 @@ struct FileDelivery {
         return nil
     }
 
-    /// Records the outcomes for the targets of a round, of which there are none if the file is no longer wanted.
+    /// Records the outcomes for the targets of a round; the outcomes are empty if the file is no longer wanted.
     mutating func record(_ outcomes: [PlacementOutcome], of round: Round) {
         let outcomes = placedPath == nil ? keepUnplaced(outcomes) : outcomes
         for (target, outcome) in zip(round.targets, outcomes) {
@@ -154,7 +154,7 @@ struct FileDelivery {
         }
     }
 
-    /// Keeps the bytes for a later request if a target has no file; this is added to its error.
+    /// Keeps the bytes for a later request if a target has no file, and records their number in its error.
     private mutating func keepUnplaced(_ outcomes: [PlacementOutcome]) -> [PlacementOutcome] {
         placedPath = outcomes.lazy.compactMap { try? $0.get() }.first
         guard outcomes.contains(where: { $0.failure != nil }) else { return outcomes }
@@ -169,7 +169,7 @@ struct FileDelivery {
     /// - Parameter isDiscarded: Whether no subscriber wants its bytes.
     func finish(isDiscarded: Bool) {
         guard placedPath == nil, failure == nil else { return }
-        // Bytes that are no longer needed are kept only if they may be correct, that is, if reading them failed.
+        // Unneeded bytes are kept only if they may be correct, that is, if reading them has failed.
         let isOver =
             isDiscarded
             || results.values.contains {
@@ -191,7 +191,7 @@ struct FileDelivery {
     }
 
     private mutating func digestOfPlacedFile(_ algorithm: Checksum.Algorithm) throws(DownloadError) -> String {
-        // A digest that is already complete needs no bytes.
+        // A complete digest needs no more bytes.
         let file = digests.position(of: [algorithm]) < length ? try contentsOfPlacedFile(isMapped: true) : Data()
         return try digests.finish(algorithm, length: length) { buffer, offset in
             let start = min(Int(offset), file.count)
@@ -201,7 +201,7 @@ struct FileDelivery {
         }
     }
 
-    /// Returns the bytes for subscribers that want them in memory; they are read once.
+    /// Returns the bytes for subscribers that want them in memory; the bytes are read only once.
     private mutating func contents() -> Result<Data, DownloadError> {
         let result =
             data
@@ -214,7 +214,7 @@ struct FileDelivery {
 
     /// Returns the contents of the file that was placed.
     ///
-    /// - Parameter isMapped: Whether the caller is done with the bytes before anyone may change the file.
+    /// - Parameter isMapped: Whether the caller finishes using the bytes before anything may change the file.
     private func contentsOfPlacedFile(isMapped: Bool = false) throws(DownloadError) -> Data {
         do {
             return try Data(contentsOf: URL(fileURLWithPath: placedPath ?? ""), options: isMapped ? .mappedIfSafe : [])
@@ -225,7 +225,7 @@ struct FileDelivery {
 
     /// Keeps a complete file that could not be placed, for a later request.
     ///
-    /// - Returns: The number of bytes that are kept.
+    /// - Returns: The number of kept bytes.
     private func keep() -> Int64 {
         partial.updateRepresentation(representation)
         do throws(DownloadError) {

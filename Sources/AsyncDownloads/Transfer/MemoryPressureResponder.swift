@@ -1,6 +1,6 @@
-/// Releases the memory that paused downloads hold when memory is short, and reduces the number of connections.
+/// Releases the memory of paused downloads under memory pressure, and reduces the number of connections.
 ///
-/// Monitoring starts with the first pause or the first further connection; before that, there is nothing to release.
+/// Monitoring starts with the first pause or the first additional connection; before that, no memory can be released.
 final class MemoryPressureResponder: Sendable {
     private enum State {
         case idle
@@ -37,7 +37,7 @@ final class MemoryPressureResponder: Sendable {
         guard policy != .ignore, state.withLock({ if case .idle = $0 { true } else { false } }) else { return }
         let watch = monitor.watch { [weak self] level in self?.respond(level) }
         let surplus: (any MemoryPressureWatch)? = state.withLock { state in
-            // Another thread was faster, or the responder has ended.
+            // Another thread may have started monitoring, or the responder may have ended.
             guard case .idle = state else { return watch }
             state = .watching(watch)
             return nil
@@ -64,14 +64,14 @@ final class MemoryPressureResponder: Sendable {
         }
     }
 
-    /// Releases memory at once; blocks on the disk, and is therefore an operation of the registry.
+    /// Releases memory immediately; this blocks on the disk, and is therefore an operation of the registry.
     ///
     /// - Returns: The number of bytes that were released from memory.
     func free(toDisk: Bool, discarding: Bool, because reason: String) -> Int {
         let released = store.bodies?.releaseAll(to: toDisk && !discarding ? store : nil) ?? []
         let transfers = registry.transfers
         if !released.isEmpty {
-            // Earlier stages have not looked for bytes yet.
+            // Queued transfers have not looked for bytes yet.
             let active = Dictionary(grouping: transfers.compactMap(\.activeTransfer)) {
                 $0.locationOfBytes.sharingKey
             }

@@ -29,7 +29,7 @@ final class NetworkWatch: Sendable {
     /// Determines the path again, in case a change has not been reported yet.
     func refresh() { monitor.refresh() }
 
-    /// Notifies the transfers of changes from now on; later calls have no effect.
+    /// Starts notifying the transfers of changes; later calls have no effect.
     func start() {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
@@ -37,7 +37,7 @@ final class NetworkWatch: Sendable {
         }
         guard isFirst else { return }
         let observation = monitor.observe { [weak registry] _ in
-            // A transfer that is queued looks at the path when it gets its permit.
+            // A queued transfer reads the path when it gets its permit.
             for transfer in registry?.transfers ?? [] { transfer.activeTransfer?.networkChanged() }
         }
         state.withLock { $0.observation = observation }

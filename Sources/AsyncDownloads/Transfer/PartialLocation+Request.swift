@@ -4,9 +4,9 @@ extension PartialLocation {
     /// Creates the location of the partial file of a request.
     ///
     /// - Parameters:
-    ///   - partialsDirectory: The directory of all partial files, or nil if each one is next to its destination.
+    ///   - partialsDirectory: The directory of all partial files, or nil if each is next to its destination.
     ///   - spillDirectory: The directory of bodies that were requested in memory and have to be moved to disk.
-    ///   - containers: The containers of the app, which may move between launches; nil on systems without any.
+    ///   - containers: The containers of the app, which may move between launches; nil on systems without containers.
     ///   - place: The location at which existing bytes were found, if any.
     init(
         _ request: DownloadRequest, key: TransferKey, partialsDirectory: URL?, spillDirectory: URL,
@@ -25,7 +25,7 @@ extension PartialLocation {
             (home, name) = (PartialNames.directory(of: path), PartialNames.lastComponent(of: path))
         case .directory(let directory):
             home = directory.filePath
-            // The name in the directory may change between runs, and may be unacceptable where partial files are.
+            // The name in the directory may change between runs, and may be invalid in the directory of partial files.
             name = FileName.portable(FileName.unsuggested(request.identity, from: request.url))
         }
         let directory = place?.directory ?? (isInMemory ? nil : partialsDirectory?.filePath) ?? home
@@ -47,7 +47,7 @@ extension PartialLocation {
 }
 
 extension DownloadRequest.Destination {
-    /// The path that is reserved for the file, if the request names one.
+    /// The path that is reserved for the file, if the request specifies one.
     var path: String? {
         if case .file(let url) = self { return url.filePath }
         return nil
@@ -60,7 +60,7 @@ extension DownloadRequest.Destination {
         }
     }
 
-    /// Returns the text that a checkpoint contains for the destination; see ``RequestRecord/destination``.
+    /// Returns the text that represents the destination in a checkpoint; see ``RequestRecord/destination``.
     fileprivate func record(relativeTo directory: String, _ containers: AppContainers?) -> String {
         switch self {
         case .file(let url), .directory(let url):
@@ -81,7 +81,7 @@ extension RecordedSubscriber {
 }
 
 extension UnfinishedPartial {
-    /// The downloads that the bytes belong to, each one with the request that it was made with, but for its secrets.
+    /// Returns the downloads to which the bytes belong, with their original requests except for secrets.
     func downloads(in containers: AppContainers?) -> [(id: DownloadID, request: DownloadRequest)] {
         let subscribers = location.request.subscribers
         guard !subscribers.isEmpty else {
@@ -102,9 +102,9 @@ extension UnfinishedPartial {
 extension DownloadRequest {
     /// Creates the request of an unfinished download, without its secrets.
     ///
-    /// Returns nil if the URL or the destination is unusable.
+    /// The result is nil if the URL or the destination is unusable.
     ///
-    /// - Parameter containers: The containers of the app; nil on systems without any.
+    /// - Parameter containers: The containers of the app; nil on systems without containers.
     init?(_ unfinished: UnfinishedPartial, in containers: AppContainers?) {
         let record = unfinished.location.request
         guard let url = URL(string: record.url) else { return nil }
@@ -116,7 +116,7 @@ extension DownloadRequest {
             place = base
         case .below(let components)?:
             let hint: URL.DirectoryHint = record.choosesName ? .isDirectory : .notDirectory
-            // Appending never expands a tilde, unlike the resolution of a path relative to a URL.
+            // `appending` never expands a tilde, unlike the resolution of a path relative to a URL.
             place =
                 components.isEmpty
                 ? base : base.appending(path: components.joined(separator: "/"), directoryHint: hint)
@@ -142,7 +142,8 @@ extension DownloadRequest {
         if case .below? = recorded { origin.directory = base.path }
     }
 
-    /// Returns the directory that `file` must not leave through symbolic links, or nil if it was not restored from one.
+    /// Returns the directory that `file` must not leave through symbolic links; nil if the request wasn't restored from
+    /// one.
     func confiningDirectory(of file: URL) -> String? {
         guard let directory = origin.directory else { return nil }
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"

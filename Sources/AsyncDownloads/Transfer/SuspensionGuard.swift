@@ -1,18 +1,18 @@
 internal import Dispatch
 
-/// Keeps the process from being suspended while transfers run, and stops them before the system suspends it.
+/// Prevents the suspension of the process while transfers run, and pauses them before the system suspends it.
 ///
-/// The system ends a process that is suspended while it has locked a file in the container of an app group, which a
+/// The system terminates a process that is suspended while it holds a lock on a file in an app group's container, as a
 /// running transfer does. When the system is about to suspend the process, all running subscribers are therefore
-/// paused, and they are resumed when the app returns to the foreground.
+/// paused; they are resumed when the app returns to the foreground.
 final class SuspensionGuard: Sendable {
     private struct State {
         /// The number of the last activity that was begun.
         var lastNumber = 0
-        /// Whether an activity exists, or is about to.
+        /// Whether an activity exists or is about to be stored.
         var isActive = false
         var activity: (any ScheduledAction)?
-        /// The subscribers that were paused by the guard.
+        /// The subscribers that the guard has paused.
         var parked: [(transfer: TransferSlot, id: SubscriberID)] = []
         var observation: (any ScheduledAction)?
 
@@ -43,7 +43,7 @@ final class SuspensionGuard: Sendable {
         activity?.cancel()
     }
 
-    /// Begins an activity, unless there is one.
+    /// Begins an activity, unless one exists.
     ///
     /// This method is called after a transfer was started or resumed.
     func transferStarted() {
@@ -56,13 +56,13 @@ final class SuspensionGuard: Sendable {
         guard let number else { return }
         let activity = lifecycle.beginActivity("downloading files") { [weak self] in self?.expired(number) }
         let surplus = state.withLock { state -> (any ScheduledAction)? in
-            // The race of the beginning with the expiry, or with the end of the last transfer.
+            // The activity may have expired, or the last transfer may have ended, before the activity was stored.
             guard state.isActive, state.lastNumber == number else { return activity }
             state.activity = activity
             return nil
         }
         surplus?.cancel()
-        // The race of the start with the end of the transfer.
+        // The transfer may have ended in the meantime.
         transferEnded()
     }
 
@@ -70,7 +70,7 @@ final class SuspensionGuard: Sendable {
     func transferEnded() {
         guard registry.isEmpty else { return }
         state.withLock { $0.removeActivity() }?.cancel()
-        // The race with a transfer that was started meanwhile, and that found the activity.
+        // A transfer may have been started in the meantime that found the activity still active.
         if !registry.isEmpty { transferStarted() }
     }
 
@@ -81,11 +81,12 @@ final class SuspensionGuard: Sendable {
         park()
     }
 
-    /// Pauses everything that runs, and waits until its files are closed, for at most four seconds.
+    /// Pauses all running subscribers, and waits up to four seconds until their files are closed.
     private func park() {
         let transfers = registry.transfers
         var parked: [(transfer: TransferSlot, id: SubscriberID)] = []
-        // Those that wait come first, because a running one releases its permit, which would start them.
+        // Waiting transfers come first: a running transfer that is paused releases its permit, which could start a
+        // waiting one.
         let waiting = transfers.filter(\.isWaiting)
         for transfer in waiting + transfers {
             for id in transfer.runningSubscribers {
@@ -94,7 +95,7 @@ final class SuspensionGuard: Sendable {
             }
         }
         state.withLock { $0.parked += parked }
-        // The process is suspended when this function returns, so it has to wait; there is no later moment.
+        // The process is suspended when this function returns, so this is the last opportunity to wait.
         let busy = DispatchGroup()
         for transfer in transfers {
             busy.enter()
@@ -108,7 +109,7 @@ final class SuspensionGuard: Sendable {
             defer { state.parked = [] }
             return state.parked
         }
-        // Those that ran get their permits before those that waited.
+        // Transfers that were running get their permits before transfers that were waiting.
         for (transfer, id) in parked.sorted(by: { $0.transfer.number < $1.transfer.number }) { transfer.resume(id) }
     }
 }

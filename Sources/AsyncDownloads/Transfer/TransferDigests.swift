@@ -1,7 +1,7 @@
-/// The digests of a transfer's file, computed while the bytes still arrive.
+/// The digests of a transfer's file, computed while the bytes arrive.
 ///
-/// The only effect is reading the partial file. One turn is short, so that other work on the transfer's queue doesn't
-/// wait for long; while a turn runs or is due, no other one starts.
+/// The only effect is reading the partial file. Turns are short, so that other work on the transfer's queue isn't
+/// delayed for long. While a turn is running or due, no other turn is started.
 struct TransferDigests: Sendable {
     /// The maximum number of bytes in one turn.
     private static let turnSize: Int64 = 16 << 20
@@ -11,7 +11,7 @@ struct TransferDigests: Sendable {
     private var running: [Checksum.Algorithm: RunningDigest] = [:]
     private var isUnderWay = false
 
-    /// Returns how many bytes every wanted digest includes.
+    /// Returns the number of bytes that every wanted digest includes.
     func position(of wanted: Set<Checksum.Algorithm>) -> Int64 {
         wanted.map { running[$0]?.position ?? 0 }.min() ?? 0
     }
@@ -27,7 +27,7 @@ struct TransferDigests: Sendable {
     mutating func advance(_ wanted: Set<Checksum.Algorithm>, available: Int64, in partial: PartialFile) {
         isUnderWay = false
         for algorithm in wanted {
-            // Bytes that can't be read now are read at the end, where a failure is reported.
+            // Bytes that can't be read now are read at the end, when a failure is reported.
             guard var digest = running[algorithm] ?? (try? RunningDigest(algorithm)) else { continue }
             try? digest.advance(to: min(available, digest.position + Self.turnSize), reading: partial.read)
             running[algorithm] = digest

@@ -4,7 +4,7 @@ internal import Foundation
 final class TransferEnvironment: Sendable {
     let transport: any Transport
     let store: PartialStore
-    /// The limit of all transfers together.
+    /// The bandwidth limit of all transfers together.
     let bandwidth: BandwidthLimiter
     let scheduler: TransferScheduler
     let connections: ConnectionCoordinator
@@ -15,16 +15,16 @@ final class TransferEnvironment: Sendable {
     let slowDisks: SlowDisks
     let keptLocations = KeptLocations()
     let log: Log
-    /// nil where the system never suspends the process.
+    /// The guard against suspension; nil on systems that never suspend the process.
     let suspensionGuard: SuspensionGuard?
     let pressureResponder: MemoryPressureResponder
     let network: NetworkWatch
     /// The settings of the downloader, for requests that don't specify their own.
     let configuration: Downloader.Configuration
-    /// The containers of the app, which may move between launches; nil on systems without any.
+    /// The containers of the app, which may move between launches; nil on systems without containers.
     let containers: AppContainers?
     private let seeds = Mutex(SplitMix64(seed: UInt64.random(in: .min ... .max)))
-    /// The directory of all partial files, or nil if each one is next to its destination.
+    /// The directory of all partial files, or nil if each is next to its destination.
     private let partialsDirectory: URL?
     /// The directory for bodies that have to be moved from memory to disk.
     private let spillDirectory: URL
@@ -57,20 +57,20 @@ final class TransferEnvironment: Sendable {
         self.spillDirectory = spillDirectory
     }
 
-    /// Returns the seed of the random delays of one transfer.
+    /// Returns the seed for the random delays of one transfer.
     ///
-    /// The system's generator is called once, because each of its numbers needs a system call.
+    /// The system's generator is called only once, because each call is a system call.
     func nextSeed() -> UInt64 {
         seeds.withLock { $0.next() }
     }
 
-    /// Removes a transfer, whose subscribers have their outcomes, from the registry.
+    /// Removes a transfer from the registry after its subscribers have received their outcomes.
     func transferFinished(_ number: Int) {
         // The activity ends before a shutdown can return.
         registry.remove(number) { suspensionGuard?.transferEnded() }
     }
 
-    /// Returns the reason why a request for a permit waits; nil if it is only its turn.
+    /// Returns the reason why a request for a permit is waiting; nil if it is only queued.
     func waitingReason(of ticket: PermitQueue.Ticket) -> WaitingReason? {
         guard let hindrance = scheduler.hindrance(of: ticket) else { return nil }
         let (now, date) = (time.now, Date(timeIntervalSince1970: Double(time.date.secondsSinceEpoch)))
@@ -83,7 +83,7 @@ final class TransferEnvironment: Sendable {
 
     var abandonment: AbandonmentPolicy { configuration.abandonmentPolicy }
 
-    /// Returns the policy of a request for a file at its destination.
+    /// Returns the policy of a request for an existing file at its destination.
     func existingFilePolicy(of request: DownloadRequest) -> ExistingFilePolicy {
         request.existingFilePolicy ?? configuration.existingFilePolicy
     }
@@ -94,7 +94,7 @@ final class TransferEnvironment: Sendable {
     /// Returns the settings of the transfer of a request.
     func settings(of request: DownloadRequest, _ key: TransferKey) -> TransferSettings {
         TransferSettings(
-            // Most URLs are in normal form, and parsing one again takes longer than comparing it.
+            // Most URLs are in normal form, and parsing a URL takes longer than comparing it.
             url: key.url == request.url.absoluteString ? request.url.absoluteURL : URL(string: key.url) ?? request.url,
             method: request.purpose == .head ? .head : .get,
             headers: request.callerHeaders,
@@ -113,7 +113,7 @@ final class TransferEnvironment: Sendable {
 
     /// Returns the location at which the bytes of a request are kept until they are complete.
     ///
-    /// - Parameter place: The location at which bytes were found, which takes precedence over the usual one.
+    /// - Parameter place: The location at which bytes were found, which takes precedence over the default one.
     func location(
         of request: DownloadRequest, _ key: TransferKey, at place: PartialLocation? = nil
     ) -> PartialLocation {

@@ -1,4 +1,4 @@
-/// The removal of the bytes of a download that has ended.
+/// The removal of the bytes of an ended download.
 extension TransferSlot {
     /// Discards the bytes of a subscriber that has ended without a file, unless other downloads may need them.
     func discardBytes(after id: SubscriberID) {
@@ -7,11 +7,12 @@ extension TransferSlot {
         environment.registry.discardBytes(of: self)
     }
 
-    /// Whether a transfer with other secret headers has subscribers and the same partial file, whose name doesn't depend
-    /// on them.
+    /// Whether another transfer with subscribers has the same partial file: the file's name doesn't depend on secret
+    /// headers, so a transfer with other secret headers may share it.
     private var isPartialFileShared: Bool {
         let (identity, url) = (request.identity, ByteText(TransferKey.url(of: request.url)))
-        // Determining the names of all files would take long if there are very many transfers.
+        // Transfers are filtered first, because determining all file names would take long for a large number of
+        // transfers.
         let others = environment.registry.transfers { other in
             guard other !== self, other.request.identity == identity else { return false }
             return identity != nil || ByteText(TransferKey.url(of: other.request.url)) == url
@@ -24,8 +25,8 @@ extension TransferSlot {
 extension ActiveTransfer {
     /// Discards the bytes of a transfer without subscribers, unless the transfer has ended.
     ///
-    /// - Parameter id: A subscriber that has its outcome; nil for a new transfer without any. A transfer that continues without
-    ///   subscribers does so for the one that was detached last.
+    /// - Parameter id: A subscriber that has its outcome; nil for a new transfer without subscribers. A transfer that
+    ///   continues without subscribers does so on behalf of the subscriber that was detached last.
     /// - Returns: Whether the transfer has not ended.
     func discard(after id: SubscriberID?) -> Bool {
         let now = environment.time.now

@@ -1,4 +1,4 @@
-/// The inputs and queries from handles, which the present stage answers.
+/// Inputs and queries from handles, which are answered by the present stage.
 extension TransferSlot: SubscribedTransfer {
     func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle] {
         input(queued: { $0.addHandles(where: isIncluded) }, active: { $0.addHandles(where: isIncluded) })

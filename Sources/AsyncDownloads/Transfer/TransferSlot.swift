@@ -1,10 +1,10 @@
 internal import Dispatch
 
-/// One transfer, to which the registry, the scheduler, and the handles of its subscribers refer in every stage.
+/// One transfer, to which the registry, the scheduler, and the subscribers' handles refer in every stage.
 ///
-/// A transfer is the work of fetching one resource once, on behalf of any number of subscribers. While it waits for its
-/// first permit, it consists only of a ``QueuedTransfer``. As soon as an input needs more, it becomes an
-/// ``ActiveTransfer``, and remains one.
+/// A transfer fetches one resource once, on behalf of any number of subscribers. While it waits for its first permit,
+/// it consists only of a ``QueuedTransfer``. When an input needs more than that, it becomes an ``ActiveTransfer``
+/// permanently.
 ///
 /// Each input is passed to the present stage. A queued transfer decides under the slot's lock, and the effects are
 /// performed after the lock is released. An active transfer has its own lock, and receives the input after the slot's
@@ -13,9 +13,9 @@ internal import Dispatch
 final class TransferSlot: Sendable {
     /// The stage of a transfer.
     enum Stage: Sendable {
-        /// The transfer waits for its first permit, and has no state machine. Continues with `active`.
+        /// The transfer is waiting for its first permit, and has no state machine. Continues with `active`.
         case queued(QueuedTransfer)
-        /// The transfer has a state machine. Nothing follows.
+        /// The transfer has a state machine. This stage is final.
         case active(ActiveTransfer)
     }
 
@@ -48,7 +48,7 @@ final class TransferSlot: Sendable {
         stage.withLock { $0 = .active(active) }
     }
 
-    /// Creates a transfer that has not started, at the location where one that has ended has left its bytes.
+    /// Creates an unstarted transfer at the location where an ended transfer has left its bytes.
     convenience init(number: Int, after ended: TransferSlot) {
         self.init(
             number: number, keyDigest: ended.keyDigest, downloadID: ended.downloadID, request: ended.request,
@@ -58,13 +58,13 @@ final class TransferSlot: Sendable {
         stage.withLock { $0 = .active(active) }
     }
 
-    /// The present stage, for queries; the transfer may have left it when the caller reads the value.
+    /// The present stage, for queries; the stage may have changed when the caller uses the value.
     var currentStage: Stage { stage.withLock { $0 } }
 
     /// The active transfer; nil in an earlier stage.
     var activeTransfer: ActiveTransfer? { query(queued: { _ in nil }, active: { $0 }) }
 
-    /// Returns the active transfer, which is created if the transfer is in an earlier stage.
+    /// Returns the active transfer, creating it if the transfer is still queued.
     func activate() -> ActiveTransfer { stage.withLock { active(&$0) } }
 
     private func active(_ stage: inout Stage) -> ActiveTransfer {
@@ -78,7 +78,7 @@ final class TransferSlot: Sendable {
         }
     }
 
-    /// What follows from an input under the slot's lock.
+    /// The result of passing an input to the present stage.
     private enum Route<Value: Sendable>: Sendable {
         /// The stage has decided; the effects are to be performed.
         case decided(Value, [DeferredEffect])
@@ -86,9 +86,10 @@ final class TransferSlot: Sendable {
         case forwarded(ActiveTransfer)
     }
 
-    /// Lets the present stage decide about an input, unless the active transfer has to.
+    /// Lets the present stage decide about an input, unless the active transfer has to decide.
     ///
-    /// - Parameter decide: Decides for a queued transfer; returns nil if the input needs the state machine.
+    /// - Parameter decide: A closure that decides for a queued transfer, or returns nil if the input needs the state
+    ///   machine.
     private func route<Value: Sendable>(_ decide: (inout QueuedDecision) -> Value?) -> Route<Value> {
         stage.withLock { stage in
             switch stage {
@@ -134,7 +135,8 @@ extension TransferSlot {
     /// released.
     ///
     /// - Parameters:
-    ///   - reservedPath: The path that was reserved for the subscriber's file. The transfer releases it from now on.
+    ///   - reservedPath: The path that was reserved for the subscriber's file. The transfer is now responsible for
+    ///     releasing it.
     ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
     ///   - isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
     func attach(
@@ -151,10 +153,10 @@ extension TransferSlot {
         }
     }
 
-    /// Whether a new subscriber may still get this transfer's file.
+    /// Whether a new subscriber can still receive this transfer's file.
     var isJoinable: Bool { query(queued: { $0.ending == nil }, active: \.isJoinable) }
 
-    /// Returns whether the transfer may have the partial file of `other` open.
+    /// Returns whether the transfer may have opened the partial file of `other`.
     func hasPartialFile(of other: TransferSlot) -> Bool {
         query(queued: { _ in false }, active: { $0.hasPartialFile(at: other.location) })
     }
@@ -165,7 +167,7 @@ extension TransferSlot {
     /// Resumes the operations of the store after ``suspendOperations()``.
     func resumeOperations() { activate().queue.resume() }
 
-    /// Ends the subscribers whose destination is `path` if no one can resume them.
+    /// Ends the subscribers whose destination is `path` if nothing can resume them.
     ///
     /// This method is called under the registry's lock; the returned closure must be called after the lock is released.
     ///
@@ -189,13 +191,13 @@ extension TransferSlot {
         query(queued: { _ in environment.location(of: request, TransferKey(request)) }, active: \.location)
     }
 
-    /// The maximum number of bytes per second that this transfer receives; nil for no limit of its own.
+    /// The maximum number of bytes per second for this transfer; nil if it has no separate limit.
     var bandwidthLimit: Int64? {
         get { query(queued: { _ in request.bandwidthLimit.bytesPerSecond }, active: \.bandwidth.limit) }
         set { activate().bandwidth.limit = newValue }
     }
 
-    /// Whether the transfer waits for a permit.
+    /// Whether the transfer is waiting for a permit.
     var isWaiting: Bool { query(queued: { $0.ticket != nil }, active: \.isWaiting) }
 
     /// The subscribers without an outcome.
@@ -203,20 +205,20 @@ extension TransferSlot {
         query(queued: { $0.ending == nil ? [.first] : [] }, active: \.activeSubscribers)
     }
 
-    /// The subscribers that want the transfer to run.
+    /// The subscribers that aren't paused.
     var runningSubscribers: [SubscriberID] {
         query(queued: { $0.ticket == nil ? [] : [.first] }, active: \.runningSubscribers)
     }
 
-    /// Calls `body` once, when the transfer is paused or has ended, so that no file of it is open.
+    /// Calls `body` once when the transfer is paused or has ended, so that its files are closed.
     func whenResting(_ body: @escaping @Sendable () -> Void) {
-        // A queued transfer has no files.
+        // A queued transfer has no open files.
         query(queued: { _ in body() }, active: { $0.whenResting(body) })
     }
 
-    /// Ends a paused transfer that no one can resume.
+    /// Ends a paused transfer that nothing can resume.
     ///
-    /// - Parameter discarding: Whether to delete the transfer's bytes on disk, also if the transfer can be resumed.
+    /// - Parameter discarding: Whether to delete the transfer's bytes on disk, even if the transfer can be resumed.
     ///
     /// - Returns: Whether the transfer has ended.
     func releaseIfPaused(discarding: Bool) -> Bool {
@@ -225,7 +227,8 @@ extension TransferSlot {
             active: { $0.releaseIfPaused(discarding: discarding) })
     }
 
-    /// Ends every subscriber with `error` and stops with all bytes kept, regardless of the ``AbandonmentPolicy``.
+    /// Ends every subscriber with `error` and stops the transfer with all bytes kept, regardless of the
+    /// ``AbandonmentPolicy``.
     func shutDown(_ error: DownloadError) {
         input(queued: { $0.end(error.code) }, active: { $0.shutDown(error) })
     }
@@ -237,7 +240,7 @@ extension TransferSlot: PermitReceiver {
     }
 
     func originHindered(_ ticket: PermitQueue.Ticket) {
-        // An event stream of a queued transfer would have made it active.
+        // An event stream would have activated a queued transfer, so this one has no stream to notify.
         input(queued: { _ in () }, active: { $0.originHindered(ticket) })
     }
 

@@ -1,8 +1,9 @@
-/// Where the bytes of a transfer are, and what its queue does with them.
+/// The location of a transfer's bytes, and the state of the queue's work on them.
 struct TransferStorage: Sendable {
-    /// Where the bytes are, or will be when the partial file is opened.
+    /// The location of the bytes, at present or when the partial file is opened.
     private(set) var location: PartialLocation
-    /// Where the bytes were before they had to continue at ``location``; nil if the partial file was opened there.
+    /// The previous location of the bytes, before they had to continue at ``location``; nil if the partial file was
+    /// opened there.
     private(set) var formerLocation: PartialLocation?
     /// The partial file; nil unless it is open.
     private(set) var partial: PartialFile?
@@ -10,11 +11,11 @@ struct TransferStorage: Sendable {
     private(set) var digests = TransferDigests()
     /// Whether the bytes are being moved to disk on the transfer's queue.
     private(set) var isMovingToDisk = false
-    /// The number of preparations of the partial file for a body, starts and records, that the transfer's queue has not
+    /// The number of requested preparations of the partial file (starts and records) that the transfer's queue has not
     /// performed.
     ///
-    /// The exchange that has requested one may have ended. What a later exchange brings follows it in the queue, so that
-    /// it isn't discarded, and isn't marked in an earlier checkpoint.
+    /// The exchange that has requested a preparation may have ended. Bytes of a later exchange are queued after the
+    /// preparation, so that they aren't discarded, and aren't marked in an earlier checkpoint.
     private var preparationCount = 0
     /// The file from which bytes were imported, until a server has confirmed them.
     private var importedFile: ImportedFile?
@@ -23,12 +24,12 @@ struct TransferStorage: Sendable {
         self.location = location
     }
 
-    /// Creates the storage of a transfer that begins where another one, which has ended, has left its bytes.
+    /// Creates the storage of a transfer that begins where an ended transfer has left its bytes.
     init(after other: Self) {
         (location, formerLocation) = (other.location, other.formerLocation)
     }
 
-    /// Whether bytes are written on the transfer's queue, after what it has to do first.
+    /// Whether bytes are written on the transfer's queue, after its pending work.
     var usesQueue: Bool { isMovingToDisk || preparationCount > 0 }
 }
 
@@ -45,14 +46,14 @@ extension TransferStorage {
         if location.medium == .disk {
             formerLocation = kept
         } else {
-            // The bytes of a file stay where they are, because they may be too many for memory.
+            // The bytes of a file stay at their location, because they may be too many for memory.
             locate(at: kept)
         }
     }
 
     /// Continues at another location, because the present one has failed.
     mutating func relocate(to next: PartialLocation) {
-        // The first failure of several leads to the location with the bytes.
+        // After several failures, the first failed location is the one with the bytes.
         if formerLocation == nil { formerLocation = location }
         locate(at: next)
     }
@@ -68,7 +69,7 @@ extension TransferStorage {
         if partial != nil { formerLocation = nil }
     }
 
-    /// Records that the partial file is no longer used, and returns the location that it had.
+    /// Records that the partial file is no longer used, and returns its location.
     @discardableResult
     mutating func closed() -> PartialLocation? {
         defer { partial = nil }
@@ -78,14 +79,14 @@ extension TransferStorage {
     /// Whether the partial file is open, and its bytes are in memory.
     var isInMemory: Bool { partial?.isInMemory == true }
 
-    /// Starts a move of the bytes from memory to disk, and returns whether there is anything to move.
+    /// Starts a move of the bytes from memory to disk, and returns whether any bytes have to be moved.
     mutating func beginMove() -> Bool {
         guard !isMovingToDisk, isInMemory else { return false }
         isMovingToDisk = true
         return true
     }
 
-    /// Records that a move has ended, and where the bytes are now; nil if they are still in memory.
+    /// Records the end of a move and the present location of the bytes; nil if they are still in memory.
     mutating func endMove(at location: PartialLocation?) {
         isMovingToDisk = false
         if let location { locate(at: location) }
@@ -96,7 +97,7 @@ extension TransferStorage {
         preparationCount += 1
     }
 
-    /// Records that the queue has prepared the partial file for a body, or doesn't need to any more.
+    /// Records that the queue has prepared the partial file for a body, or no longer needs to.
     mutating func preparationPerformed() {
         preparationCount -= 1
     }
@@ -105,12 +106,12 @@ extension TransferStorage {
 // MARK: - Digests and imported bytes
 
 extension TransferStorage {
-    /// Starts the digests anew, because bytes cannot be removed from one.
+    /// Restarts the digests, because bytes can't be removed from a digest.
     mutating func resetDigests() {
         digests = TransferDigests()
     }
 
-    /// Returns whether a turn of the digests is due, and counts it as started in that case.
+    /// Returns whether a turn of the digests is due; if so, counts it as started.
     mutating func beginDigesting(_ wanted: Set<Checksum.Algorithm>, available: Int64) -> Bool {
         digests.begin(wanted, available: available)
     }
@@ -125,6 +126,6 @@ extension TransferStorage {
         importedFile = file
     }
 
-    /// Returns the file from which the bytes were imported, once.
+    /// Removes and returns the file from which the bytes were imported.
     mutating func takeImportedFile() -> ImportedFile? { importedFile.take() }
 }
