@@ -1,6 +1,6 @@
 /// The ports of a background session.
 package struct BackgroundEnvironment: Sendable {
-    /// Creates the connection to the session of the system with an identifier.
+    /// A closure that creates the connection to the system's session with an identifier.
     package typealias MakeDaemon = @Sendable (_ identifier: String, BackgroundOptions) -> any TransferDaemon
 
     package var disk: any FileSystem
@@ -9,18 +9,18 @@ package struct BackgroundEnvironment: Sendable {
     package var directory: ContainerPath
     package var time: any TimeSource
     package var lifecycle: any AppLifecycle
-    /// Nil on a platform without background sessions.
+    /// The factory of connections; nil on a platform without background sessions.
     package var makeDaemon: MakeDaemon?
-    /// Makes a directory, and the files that are created in it, readable before the first unlock of the device, and
+    /// A closure that makes a directory and the files created in it readable before the first unlock of the device, and
     /// excludes it from backups.
     package var prepareDirectory: @Sendable (String) -> Void = { _ in }
-    /// The time in which an event about a task that is not listed may arrive.
+    /// The time in which an event about an unlisted task may still arrive.
     package var settleDelay = Duration.seconds(10)
     /// The time that the service may take to list its tasks.
     package var listLimit = Duration.seconds(30)
-    /// The delay after which a journal that could not be written is written again.
+    /// The delay after which a failed write of the journal is repeated.
     package var saveRetryDelay = Duration.seconds(10)
-    /// A name that separates the sessions of this app from those of other apps that have the same container.
+    /// A name that separates this app's sessions from the sessions of other apps with the same container.
     package var appName: String?
 
     package init(
@@ -35,12 +35,12 @@ package struct BackgroundEnvironment: Sendable {
         self.makeDaemon = makeDaemon
     }
 
-    /// The error of a request on a platform, or in a program, without background sessions.
+    /// The error of a request on a platform or in a program without background sessions.
     var unsupported: DownloadError {
         DownloadError(.unsupported, "background sessions require an app on an Apple platform")
     }
 
-    /// Returns the directory of a session's files, in the app's own container or in that of an app group.
+    /// Returns the directory of a session's files, in the container of the app or of an app group.
     func directory(of identifier: String, group: String?) -> String? {
         let base: ContainerPath.Base = group.map { .group($0) } ?? directory.base
         // The app and its extensions have the same directory in the container of their group.
@@ -50,7 +50,7 @@ package struct BackgroundEnvironment: Sendable {
         return path.path(in: containers)
     }
 
-    /// Returns a name for a directory that is different for each identifier.
+    /// Returns a directory name for an identifier.
     private static func directoryName(_ identifier: String) -> String {
         let isPlain = identifier.utf8.allSatisfy { $0.isTokenCharacter && $0 != UInt8(ascii: "%") }
         let name = FileName.sanitized(identifier)

@@ -2,11 +2,11 @@ internal import Dispatch
 
 /// One background session of this process: its downloads, its journal, and its connection to the system.
 ///
-/// The session exists until the process ends, because the system permits only one for each identifier. Downloaders come
-/// and go as its clients. Commands and events are processed in order on one queue, which may block on the disk; the
-/// callbacks of the system only secure files and add to the queue.
+/// The session exists until the process ends, because the system permits only one for each identifier. Downloaders use
+/// it one after another, as its clients. Commands and events are processed in order on one queue, which may block on
+/// the disk; the system's callbacks only secure files and add to the queue.
 final class BackgroundSession: Sendable {
-    /// The settings of the client's configuration that apply to all its downloads.
+    /// The settings of the client's configuration that apply to all of its downloads.
     struct ClientSettings: Sendable {
         var options: BackgroundOptions
         var abandonment = AbandonmentPolicy.pause
@@ -46,7 +46,7 @@ final class BackgroundSession: Sendable {
         self.observation.withLock { $0 = observation }
     }
 
-    /// The settings of the present client, or nil if there is none.
+    /// The settings of the present client, or nil without a client.
     var clientSettings: ClientSettings? { settings.withLock { $0 } }
 
     /// Sets the settings of the present client, and connects to the system if downloads are recorded.
@@ -55,11 +55,11 @@ final class BackgroundSession: Sendable {
         if let settings { submit { $0.use(settings) } }
     }
 
-    /// Processes a command on the queue, after all earlier ones.
+    /// Processes a command on the queue, after all earlier commands.
     ///
-    /// Commands that wait together are recorded together, so that a thousand requests cost a few syncs.
+    /// Pending commands are recorded together, so that a thousand requests cost only a few syncs.
     ///
-    /// - Parameter refused: A closure that is called instead if the session cannot be opened.
+    /// - Parameter refused: A closure that is called instead if the session can't be opened.
     func submit(_ command: @escaping Command, refused: @escaping @Sendable (DownloadError) -> Void = { _ in }) {
         inbox.withLock { $0.append(Entry(command: command, refused: refused)) }
         queue.async { [self] in drain() }
@@ -82,7 +82,7 @@ final class BackgroundSession: Sendable {
         worker.flush()
     }
 
-    /// Waits until everything that was submitted before has been processed.
+    /// Waits until everything that was submitted earlier has been processed.
     func settled() async {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume() }
@@ -95,13 +95,13 @@ final class BackgroundSession: Sendable {
     struct Joined: Sendable {
         let transfer: BackgroundTransfer
         let subscriber: SubscriberID
-        /// Whether the resource had handles before.
+        /// Whether the resource already had active handles.
         let isCoalesced: Bool
         /// The subscribers that have ended because of this one.
         var superseded: [SubscriberID] = []
     }
 
-    /// Starts a download, or joins the one of the same resource.
+    /// Starts a download, or joins the download of the same resource.
     func start(_ id: DownloadID, _ request: DownloadRequest, isRunning: Bool) -> Result<Joined, DownloadError> {
         guard let settings = clientSettings else { return .failure(DownloadError(.shutDown)) }
         if let error = request.validationError ?? request.backgroundValidationError { return .failure(error) }
@@ -120,12 +120,12 @@ final class BackgroundSession: Sendable {
         } refused: { error in
             joined.transfer.end(joined.subscriber, error)
         }
-        // After the new destination was recorded, so that the task continues.
+        // Superseded subscribers leave after the new destination was recorded, so that the task continues.
         for id in joined.superseded { left(joined.transfer, id, keepingBytes: true) }
         return .success(joined)
     }
 
-    /// Attaches a request to the handles of its resource; nil if the policy does not permit a second one.
+    /// Attaches a request to the handles of its resource; nil if the policy doesn't permit a second request.
     func join(
         _ downloadID: DownloadID, _ request: DownloadRequest, isRunning: Bool, policy: DuplicatePolicy = .coalesce
     ) -> Joined? {
@@ -155,7 +155,7 @@ final class BackgroundSession: Sendable {
         let effects: [DeferredEffect]
     }
 
-    /// Removes the handles of a resource if none of them waits for an outcome.
+    /// Removes the handles of a resource if none of them is waiting for an outcome.
     func removeIfIdle(_ transfer: BackgroundTransfer) -> Bool {
         transfers.withLock { transfers in
             guard transfer.isIdle else { return false }
@@ -164,23 +164,23 @@ final class BackgroundSession: Sendable {
         }
     }
 
-    /// Passes on that subscribers were paused or resumed.
+    /// Informs the worker that subscribers were paused or resumed.
     func demandChanged(_ transfer: BackgroundTransfer) {
         submit { $0.demandChanged(transfer) }
     }
 
-    /// Passes on that the networks which the subscribers permit have changed.
+    /// Informs the worker that the networks permitted by the subscribers have changed.
     func networkAccessChanged(_ transfer: BackgroundTransfer) {
         submit { $0.networkAccessChanged(transfer) }
     }
 
-    /// Passes on that a subscriber was canceled.
+    /// Informs the worker that a subscriber was canceled.
     func left(_ transfer: BackgroundTransfer, _ id: SubscriberID, keepingBytes: Bool) {
         let policy = clientSettings?.abandonment ?? .pause
         submit { $0.left(transfer, id, keepingBytes: keepingBytes, policy: policy) }
     }
 
-    /// Passes on that a subscriber that has ended without a file was discarded.
+    /// Informs the worker that a subscriber that has ended without a file was discarded.
     func discarded(_ transfer: BackgroundTransfer, _ id: SubscriberID) {
         submit { $0.discarded(transfer, id) }
     }
@@ -215,7 +215,7 @@ final class BackgroundSession: Sendable {
         await settled()
     }
 
-    /// Returns the downloads that the journal contains, as soon as it is known what has become of each.
+    /// Returns the downloads in the journal, as soon as the fate of each is known.
     func restored() async throws(DownloadError) -> [RestoredItem] {
         let result: Result<[RestoredItem], DownloadError> = await withCheckedContinuation { continuation in
             submit { worker in
@@ -227,9 +227,9 @@ final class BackgroundSession: Sendable {
         return try result.get()
     }
 
-    /// Waits until the session of a generation has delivered all its events, and their files are in place.
+    /// Waits until the session of a generation has delivered all of its events, and their files are in place.
     ///
-    /// The wait ends after `limit` at the latest, because the system ends an app that takes much longer.
+    /// The wait ends after `limit`, because the system terminates an app that takes much longer.
     func eventsDelivered(generation: Int, limit: Duration = .seconds(25)) async {
         await withCheckedContinuation { continuation in
             let once = OneTime { continuation.resume() }
@@ -248,7 +248,7 @@ final class BackgroundSession: Sendable {
 }
 
 extension BackgroundSession {
-    /// Moves a damaged journal out of the way; false if the journal is not damaged.
+    /// Renames a damaged journal; returns false if the journal isn't damaged.
     func removeDamagedJournal() async throws(DownloadError) -> Bool {
         let result: Result<Bool, DownloadError> = await withCheckedContinuation { continuation in
             queue.async { [worker] in
@@ -260,7 +260,7 @@ extension BackgroundSession {
     }
 }
 
-/// A closure that is called once, by the first caller.
+/// A closure that is called only once, by the first caller.
 private final class OneTime: Sendable {
     private let body: Mutex<(@Sendable () -> Void)?>
 

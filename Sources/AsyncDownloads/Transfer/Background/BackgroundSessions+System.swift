@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension BackgroundSessions {
-    /// The background sessions of this process; the adapters are named only here.
+    /// The background sessions of this process; this is the only place that names the adapters.
     package static let shared = BackgroundSessions(.system)
 }
 
@@ -23,10 +23,10 @@ extension BackgroundEnvironment {
             URLSessionDaemon(identifier: identifier, options: options)
         }
         environment.prepareDirectory = URLSessionDaemon.prepareDirectory
-        // The system has no background session for a program without an identifier, such as a tool.
+        // The system supports no background session for a program without an identifier, such as a command-line tool.
         if Bundle.main.bundleIdentifier == nil { environment.makeDaemon = nil }
         #if os(macOS)
-        // Apps outside of the sandbox have the same home directory.
+        // Apps outside the sandbox share the same home directory.
         environment.appName = Bundle.main.bundleIdentifier
         #endif
         return environment

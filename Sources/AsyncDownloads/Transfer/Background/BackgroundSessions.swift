@@ -1,7 +1,7 @@
 /// The background sessions of a process, by identifier.
 ///
-/// The system permits one session for each identifier and process, so a session stays here after its client is gone,
-/// and the next client of the identifier gets it.
+/// The system permits one session for each identifier and process, so a session is kept here after its client is
+/// released, and the next client with the identifier uses it.
 package final class BackgroundSessions: Sendable {
     private struct Entry {
         let session: BackgroundSession
@@ -15,7 +15,7 @@ package final class BackgroundSessions: Sendable {
         self.environment = environment
     }
 
-    /// Returns the session of an identifier for its only client.
+    /// Returns the session of an identifier to its only client.
     func claim(
         _ identifier: String, _ settings: BackgroundSession.ClientSettings
     ) -> Result<BackgroundSession, DownloadError> {
@@ -42,10 +42,9 @@ package final class BackgroundSessions: Sendable {
         entries.withLock { $0[identifier]?.isClaimed = false }
     }
 
-    /// Returns the session that a session identifier of the system belongs to, and the generation; nil if it is
-    /// foreign.
+    /// Returns the session and the generation for the system's session identifier; nil if the identifier is unknown.
     ///
-    /// A session without a client is made from the options in its journal.
+    /// A session without a client is created with the options in its journal.
     func session(for systemIdentifier: String) -> (session: BackgroundSession, generation: Int)? {
         guard environment.makeDaemon != nil else { return nil }
         for (identifier, generation) in Self.candidates(systemIdentifier) {
@@ -65,7 +64,7 @@ package final class BackgroundSessions: Sendable {
 
     private func hasJournal(_ identifier: String) -> Bool {
         guard let directory = environment.directory(of: identifier, group: nil) else { return false }
-        // A journal that cannot be read is not foreign, and reading it would take time on the main thread.
+        // An unreadable journal still belongs to this package, and reading it would take time on the main thread.
         do throws(FileFailure) {
             return try environment.disk.information(at: PartialNames.join(directory, "journal")) != nil
         } catch {
@@ -82,7 +81,7 @@ package final class BackgroundSessions: Sendable {
         return candidates
     }
 
-    /// Waits until the events of a session of the system have been processed; false if the session is foreign.
+    /// Waits until the events of a system session have been processed; returns false if its identifier is unknown.
     package func handleEvents(for systemIdentifier: String) async -> Bool {
         guard let (session, generation) = session(for: systemIdentifier) else { return false }
         await session.eventsDelivered(generation: generation)
@@ -90,9 +89,9 @@ package final class BackgroundSessions: Sendable {
     }
 }
 
-/// The right of one downloader to use a background session, until it is released.
+/// The exclusive right of one downloader to use a background session, until it is released.
 final class BackgroundClient: Sendable {
-    /// The session that was claimed, or the error of the claim.
+    /// The claimed session, or the error of the claim.
     let session: Result<BackgroundSession, DownloadError>
     private let sessions: BackgroundSessions
     private let isOpen = Mutex(true)
@@ -102,12 +101,12 @@ final class BackgroundClient: Sendable {
         session = settings.options.validationError.map { .failure($0) } ?? sessions.claim(identifier, settings)
     }
 
-    /// The session while it belongs to this client, or the error that every request fails with.
+    /// The session while it belongs to this client, or the error with which every request fails.
     var openSession: Result<BackgroundSession, DownloadError> {
         isOpen.withLock { $0 } ? session : .failure(DownloadError(.shutDown))
     }
 
-    /// Ends the handles and makes the session available; the system's tasks continue.
+    /// Ends the handles and makes the session available to another client; the system's tasks continue.
     func shutDown() async {
         guard close(), case .success(let session) = session else { return }
         await session.shutDown()

@@ -1,4 +1,4 @@
-/// The inputs from handles, and from the tasks that read their events or await their outcome.
+/// The inputs from handles, and from tasks that read their events or await their outcomes.
 extension BackgroundTransfer: SubscribedTransfer {
     var remembersOutcomes: Bool { true }
 

@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// The handles of one resource in a background session, and what they have received.
+/// The subscribers and handles of one resource in a background session, and their present state.
 ///
-/// The session decides, on its own queue; this type keeps the subscribers, whose events and outcomes it delivers. A
-/// subscriber can be paused, canceled, and read at once, before the session has processed anything.
+/// The session makes the decisions on its own queue; this type keeps the subscribers, and delivers their events and
+/// outcomes. A subscriber can be paused, canceled, and read immediately, before the session has processed anything.
 final class BackgroundTransfer: Sendable {
     struct State {
         var subscribers = SubscriberSet()
-        /// The deliveries of the journal's record that serve the subscribers, including those that have been forgotten, and the
+        /// The deliveries in the journal's record that serve the subscribers, including forgotten ones, and the
         /// downloads of the subscribers.
         var bindings: [SubscriberID: (delivery: Int, download: DownloadID)] = [:]
-        /// The subscribers that have the outcome of their delivery, which the app has not received yet.
+        /// The subscribers with the outcome of their delivery that the app has not received yet.
         private(set) var unacknowledged: Set<SubscriberID> = []
         /// The number of the record in the journal; nil until the session has processed the first subscriber.
         var record: Int?
-        /// The state of the work, as an active subscriber that is not paused sees it.
+        /// The state of the work from the perspective of an active subscriber that isn't paused.
         var state = DownloadState.ready
         var progress = DownloadProgress()
         var hasEmittedStart = false
@@ -22,7 +22,7 @@ final class BackgroundTransfer: Sendable {
         var lastProgress: Duration?
         /// The last failed attempt.
         var failedAttempt: FailedAttempt?
-        /// The state for which observers were last notified.
+        /// The state at the last notification of the observers.
         private var lastObservedState: DownloadState?
 
         /// Ends the subscribers of a delivery with its outcome.
@@ -35,7 +35,7 @@ final class BackgroundTransfer: Sendable {
             return effects
         }
 
-        /// Returns the record and the delivery of a subscriber whose outcome the app receives now, for the first time.
+        /// Returns the record and the delivery of a subscriber when the app first receives its outcome; nil afterward.
         mutating func takeUnacknowledged(
             _ id: SubscriberID
         ) -> (record: Int, delivery: Int, download: DownloadID)? {
@@ -75,7 +75,7 @@ final class BackgroundTransfer: Sendable {
     /// Attaches a subscriber, which the session processes later.
     ///
     /// - Parameter isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
-    /// - Returns: The subscriber, and the effects to perform when no lock is held.
+    /// - Returns: The subscriber, and the effects to perform without a lock.
     func attach(
         _ downloadID: DownloadID, _ request: DownloadRequest, networkAccess: NetworkAccess, isRunning: Bool,
         isSuperseding: Bool = false
@@ -101,22 +101,22 @@ final class BackgroundTransfer: Sendable {
         }
     }
 
-    /// The networks that the subscribers permit together; nil without any.
+    /// The networks that the subscribers permit together; nil without active subscribers.
     var permittedNetworks: PermittedNetworks? {
         update { state, _ in state.subscribers.combinedPolicies.map { PermittedNetworks($0.networkAccess) } }
     }
 
-    /// Whether no subscriber waits for its outcome.
+    /// Whether no subscriber is waiting for its outcome.
     var isIdle: Bool { update { state, _ in state.subscribers.isEmpty } }
 
-    /// Whether a subscriber waits for its outcome, and whether all that do are paused.
+    /// Whether a subscriber is waiting for its outcome, and whether all waiting subscribers are paused.
     var demand: (isActive: Bool, isPaused: Bool) {
         update { state, _ in (!state.subscribers.isEmpty, state.subscribers.arePaused) }
     }
 
-    // MARK: What the session reports
+    // MARK: Inputs from the session
 
-    /// Returns whether a subscriber waits for its outcome.
+    /// Returns whether a subscriber is waiting for its outcome.
     func isActive(_ id: SubscriberID) -> Bool {
         update { state, _ in state.subscribers[id].map { $0.outcome == nil } ?? false }
     }
@@ -132,8 +132,8 @@ final class BackgroundTransfer: Sendable {
     /// The number of the record in the journal; nil until the session has processed a subscriber.
     var record: Int? { update { state, _ in state.record } }
 
-    /// Returns the delivery and record of a subscriber, and whether another subscriber needs the same delivery: it has no
-    /// outcome, or the app has not received it yet.
+    /// Returns the delivery and record of a subscriber, and whether another subscriber needs the same delivery because
+    /// it has no outcome or the app has not received its outcome yet.
     func binding(of id: SubscriberID) -> (record: Int, delivery: Int, download: DownloadID, isShared: Bool)? {
         update { state, _ in
             guard let record = state.record, let (delivery, download) = state.bindings[id] else { return nil }
@@ -147,7 +147,7 @@ final class BackgroundTransfer: Sendable {
     func emit(_ event: BackgroundCore.Event, interval: Duration, at now: Duration, date: HTTPDate) {
         update { state, effects in
             if case .stopped = event {
-                // The caller resumes the download, which requires that its handles are paused.
+                // The caller has to resume the download, which requires its handles to be paused.
                 for id in state.subscribers.activeIDs { _ = state.subscribers.setPaused(true, id, at: .zero) }
             }
             if case .retrying(_, let delay, let error) = event {
@@ -167,7 +167,7 @@ final class BackgroundTransfer: Sendable {
         update { state, effects in effects += state.end(delivery, outcome) }
     }
 
-    /// Ends one subscriber, or all if `id` is nil, without an effect on the download.
+    /// Ends one subscriber, or all if `id` is nil, without affecting the download.
     func end(_ id: SubscriberID?, _ error: DownloadError) {
         update { state, effects in
             for (other, subscriber) in state.subscribers.active where id == nil || id == other {
@@ -179,7 +179,7 @@ final class BackgroundTransfer: Sendable {
 }
 
 extension BackgroundTransfer.State {
-    /// Returns the first events of a stream that is opened late.
+    /// Returns the first events of a stream that is opened after the start of the download.
     func presentation(isPaused: Bool, outcome: Subscriber.Outcome?) -> [DownloadEvent] {
         switch outcome {
         case .success(let file): return [.finished(file)]
@@ -197,7 +197,7 @@ extension BackgroundTransfer.State {
         }
     }
 
-    /// Returns the events for subscribers that follow from what the session reports.
+    /// Applies an event from the session, and returns the resulting events for subscribers.
     mutating func apply(_ event: BackgroundCore.Event, interval: Duration, at now: Duration) -> [DownloadEvent] {
         switch event {
         case .waiting:
@@ -260,7 +260,7 @@ extension BackgroundTransfer.State {
 }
 
 extension DownloadEvent {
-    /// The start of a download, of which the system reports only the length.
+    /// The start of a download; the system reports only its length.
     fileprivate static func started(_ expectedByteCount: Int64?) -> Self {
         .started(expectedByteCount: expectedByteCount, isResumable: true, suggestedName: nil, contentType: nil)
     }

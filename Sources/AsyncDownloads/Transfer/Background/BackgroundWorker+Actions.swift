@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The performance of what the core decides.
+/// The execution of the core's actions.
 extension BackgroundWorker {
-    /// Records the journal, and performs the actions and those that follow from them.
+    /// Records the journal, and performs the actions and all resulting actions.
     func commit(_ actions: [BackgroundCore.Action]) {
         var pending = actions
         repeat {
@@ -20,7 +20,7 @@ extension BackgroundWorker {
         } while !pending.isEmpty
     }
 
-    /// Whether the journal differs from its file, and has not failed to be written.
+    /// Whether the journal differs from its file, and its present revision has not failed to be written.
     var hasUnsavedChanges: Bool {
         guard let opened, opened.core.journal.revision.number != opened.unsavableRevision else { return false }
         return opened.hasChanges
@@ -53,7 +53,7 @@ extension BackgroundWorker {
         if written != journal { takeOver(written, since: journal) }
     }
 
-    /// Writes the journal again after a while, and performs what has waited.
+    /// Schedules another attempt to write the journal and to perform the deferred actions.
     private func saveLater() {
         guard let opened, opened.saveRetry == nil else { return }
         let session = opened.session
@@ -62,7 +62,7 @@ extension BackgroundWorker {
         }
     }
 
-    /// Makes the next flush write the journal although that has failed before, and perform what has waited.
+    /// Makes the next flush write the journal again after a failure, and returns the deferred actions.
     func saveAgain() -> [BackgroundCore.Action] {
         opened?.saveRetry?.cancel()
         opened?.saveRetry = nil
@@ -70,16 +70,16 @@ extension BackgroundWorker {
         return takeDeferred()
     }
 
-    /// Returns the actions that have waited.
+    /// Removes and returns the deferred actions.
     private func takeDeferred() -> [BackgroundCore.Action] {
         defer { opened?.deferred = [] }
         return opened?.deferred ?? []
     }
 
-    /// Returns the actions that may be performed although the journal could not be written.
+    /// Returns the actions that may be performed although the journal couldn't be written.
     ///
-    /// A task that the journal does not contain would be unknown to a later process, so its download fails. A file
-    /// stays in the spool until the journal can be written, or until a later process finds it.
+    /// A later process would not know a task that the journal doesn't contain, so the download of such a task fails. A
+    /// received file stays in the spool until the journal can be written, or until a later process finds it.
     private func withoutDurableRecord(
         _ actions: [BackgroundCore.Action], _ error: DownloadError
     ) -> [BackgroundCore.Action] {
@@ -99,7 +99,8 @@ extension BackgroundWorker {
         return remaining
     }
 
-    /// Reads the resume data of the tasks that are about to start; those whose file is unreadable start without any.
+    /// Reads the resume data of the tasks that are about to start; a task whose file is unreadable starts without
+    /// resume data.
     private func readResumeData(for actions: [BackgroundCore.Action]) -> [DaemonTaskName: [UInt8]] {
         var result: [DaemonTaskName: [UInt8]] = [:]
         for case .start(let name, _) in actions {
@@ -159,7 +160,7 @@ extension BackgroundWorker {
         }
     }
 
-    /// Processes that a task that was to be canceled does not exist; an event about its end may be on the way.
+    /// Handles that a task to be canceled doesn't exist; an event about its end may still arrive.
     private func notFound(_ name: DaemonTaskName) -> [BackgroundCore.Action] {
         guard let record = opened?.core.journal.record(for: name), record.isHandedOver else { return [] }
         opened?.settling.undecided.insert(record.id)
@@ -185,15 +186,16 @@ extension BackgroundWorker {
                     return []
                 }
             }
-            // Recorded before the file gets its name, so that a later process does not choose another one.
+            // The name is recorded before the file is placed under it, so that a later process doesn't choose another
+            // one.
             guard (try? save()) != nil else {
                 self.opened?.deferred.append(.place(record: id))
                 return []
             }
         }
         guard let named = self.opened?.core.journal[id] else { return [] }
-        // The user interface is visible only after the first unlock. Before, files with the default protection, and the
-        // directories that contain them, may be inaccessible.
+        // The user interface is visible only after the first unlock. Before that, files with the default protection,
+        // and their directories, may be inaccessible.
         let mayBeLocked = !environment.lifecycle.isInForeground
         switch delivery.deliver(named, body, mayStartAnew: named.freshStartCount == 0, mayBeLocked: mayBeLocked) {
         case .denied:
@@ -206,7 +208,7 @@ extension BackgroundWorker {
         }
     }
 
-    /// Returns the result that the handles of a delivery receive.
+    /// Returns the result for the handles of a delivery.
     func result(_ outcome: BackgroundDelivery.Outcome) -> Subscriber.Outcome {
         switch outcome {
         case .failed(let error): return .failure(error.error)

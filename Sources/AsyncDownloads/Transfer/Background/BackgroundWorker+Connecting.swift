@@ -1,15 +1,15 @@
-/// The connections to the system's sessions, and the match of their tasks with the journal.
+/// The connections to the system's sessions, and the matching of their tasks with the journal.
 extension BackgroundWorker {
     func connect() {
         guard let journal = opened?.core.journal else { return }
-        // What an earlier process secured and could not process counts as events that come before all others.
+        // Events that an earlier process secured but could not process precede all other events.
         for record in journal.records where record.isHandedOver { receiveLeftovers(of: record) }
         let generations = journal.liveGenerations.map(\.number)
         opened?.awaitedLists = Set(generations)
         for generation in generations { attach(generation) }
         if opened?.awaitedLists.isEmpty == true { return match() }
         guard let session = opened?.session else { return }
-        // The system has been seen not to answer.
+        // The time is limited, because the system sometimes doesn't answer.
         opened?.listLimit = environment.time.schedule(after: environment.listLimit) {
             session.submit { $0.listsAreLate() }
         }
@@ -25,7 +25,7 @@ extension BackgroundWorker {
         }
     }
 
-    /// Processes the tasks of a session; nil if the session has ended, so that nothing is known about them.
+    /// Processes the tasks of a session; nil if the session has ended, so that its tasks are unknown.
     func listed(_ tasks: [DaemonTask]?, _ generation: Int) -> [BackgroundCore.Action] {
         guard let opened else { return [] }
         guard opened.gate.isOpen else {
@@ -39,7 +39,7 @@ extension BackgroundWorker {
             return []
         }
         guard let tasks else { return [] }
-        // The session was made again, or has listed its tasks late.
+        // The session was recreated, or has listed its tasks late.
         let journal = opened.core.journal
         let plan = RelaunchPlan(
             journal, tasks: tasks.map { (generation, $0) }, events: [], isEverythingDelivered: false)
@@ -48,7 +48,7 @@ extension BackgroundWorker {
         return withCore { $0.adopt(plan) } + settleLater()
     }
 
-    /// Processes that a list of tasks has not arrived; its downloads remain undecided.
+    /// Handles that a list of tasks has not arrived; the affected downloads remain undecided.
     private func listsAreLate() -> [BackgroundCore.Action] {
         guard opened?.awaitedLists.isEmpty == false else { return [] }
         log.notice("the system has not listed the tasks of a background session")
@@ -86,7 +86,7 @@ extension BackgroundWorker {
 
     // MARK: App groups
 
-    /// Takes over what other processes have written to the journal of an app group.
+    /// Adopts changes that other processes have made to the journal of an app group.
     func readChangesOfOtherProcesses() {
         guard let opened, var shared = opened.shared else { return }
         let own = opened.core.journal
@@ -94,7 +94,7 @@ extension BackgroundWorker {
         do throws(DownloadError) {
             merged = try shared.changes(mergedWith: own)
         } catch {
-            // Writing the journal will fail as well, and report the error where it matters.
+            // Writing the journal will fail as well, and will report the error.
             return log.notice("the journal of a background session cannot be read again", error)
         }
         self.opened?.shared = shared
@@ -121,7 +121,7 @@ extension BackgroundWorker {
         }
         for record in merged.records where record.isHandedOver && own[record.id] != record {
             receiveLeftovers(of: record)
-            // Before the match, every record without an event is undecided.
+            // Before the match, every record without an event counts as undecided anyway.
             guard opened?.gate.isOpen == true else { continue }
             opened?.settling.undecided.insert(record.id)
             attach(record.generation)

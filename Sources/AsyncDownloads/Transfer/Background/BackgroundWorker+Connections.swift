@@ -1,8 +1,8 @@
 /// The connections to the system's sessions, which may end at any time.
 extension BackgroundWorker {
-    /// Returns the connection to the session of a generation, which is made at its first use.
+    /// Returns the connection to the session of a generation, creating it if necessary.
     ///
-    /// After the end of a session, the result is nil until the next one may be made.
+    /// After the end of a session, the result is nil until the next connection may be made.
     ///
     /// - Parameter isRequired: Whether the next connection is made without a delay.
     @discardableResult
@@ -28,7 +28,7 @@ extension BackgroundWorker {
         return daemon
     }
 
-    /// Calls `body` on the queue with the tasks of a generation's session; nil if there is none.
+    /// Calls `body` on the queue with the tasks of a generation's session; nil if the session doesn't exist.
     func list(
         _ generation: Int,
         _ body: @escaping @Sendable (BackgroundWorker, [DaemonTask]?) -> [BackgroundCore.Action]
@@ -53,7 +53,7 @@ extension BackgroundWorker {
         if opened?.connections[generation]?.number == number { opened?.connections[generation]?.prove() }
     }
 
-    /// The error of a request that needs a task, if another process has the session at present.
+    /// Returns the error of a request that needs a task, if another process currently uses the session.
     func connectionError() -> DownloadError? {
         guard let generation = opened?.core.journal.current.number, opened?.connections[generation] != nil else {
             return nil
@@ -63,12 +63,12 @@ extension BackgroundWorker {
         return connection.error?.code == .sessionInUse ? connection.error : nil
     }
 
-    /// Processes that a session has ended, and that its end is not reported yet.
+    /// Handles that a session has ended without a report of its end so far.
     func sessionIsMissing(_ generation: Int, _ number: Int) -> [BackgroundCore.Action] {
         opened?.connections[generation]?.daemon == nil ? [] : disconnected(generation, number, nil)
     }
 
-    /// Processes that the system has ended the session of a connection; its tasks continue in a new session.
+    /// Handles that the system has ended the session of a connection; its tasks continue in a new session.
     func disconnected(_ generation: Int, _ number: Int, _ error: DownloadError?) -> [BackgroundCore.Action] {
         guard let session = opened?.session, var connection = opened?.connections[generation],
             connection.number == number

@@ -1,9 +1,9 @@
-/// The events of the transfer service, and the decision about tasks of which no event has arrived.
+/// The events of the transfer service, and the decision about tasks without an event.
 extension BackgroundWorker {
-    /// Adds actions, which are performed together with those of further inputs.
+    /// Adds actions, which are performed together with the actions of later inputs.
     func enqueue(_ actions: [BackgroundCore.Action]) { pending += actions }
 
-    /// Records what has changed, and performs the actions.
+    /// Records the changes, and performs the pending actions.
     func flush() {
         while !pending.isEmpty || hasUnsavedChanges {
             let actions = pending
@@ -13,7 +13,7 @@ extension BackgroundWorker {
         reportWithdrawals()
     }
 
-    /// Processes an event, or keeps it until the tasks are matched.
+    /// Processes an event, or holds it until the tasks are matched with the journal.
     func receive(_ event: DaemonEvent) {
         for event in opened?.gate.receive(event) ?? [] {
             process(event)
@@ -41,13 +41,13 @@ extension BackgroundWorker {
 
     /// Calls `body` when all events of a generation have been delivered.
     func whenDelivered(_ generation: Int, _ body: @escaping @Sendable () -> Void) -> [BackgroundCore.Action] {
-        // The system has launched the app for the session, so no other process has it.
+        // The system has launched the app for this session, so no other process uses it.
         guard attach(generation, isRequired: true) != nil else {
-            // All tasks of the generation have ended, and nothing waits for its events.
+            // All tasks of the generation have ended, and nothing awaits its events.
             body()
             return []
         }
-        // The report may come shortly before the app is asked to handle the events.
+        // The report may arrive shortly before the app is asked to handle the events.
         if let time = deliveredAt.removeValue(forKey: generation), environment.time.now - time < .seconds(5) {
             body()
         } else {
@@ -56,7 +56,7 @@ extension BackgroundWorker {
         return []
     }
 
-    /// Calls `body` when it is known what has become of each download of an earlier process.
+    /// Calls `body` when the fate of each download of an earlier process is known.
     func whenDecided(_ body: @escaping @Sendable () -> Void) -> [BackgroundCore.Action] {
         decidedWaiters.append {
             body()
@@ -77,13 +77,13 @@ extension BackgroundWorker {
 
     // MARK: Lost tasks
 
-    /// Waits for events about tasks that are not listed, for a limited time.
+    /// Waits for events about unlisted tasks, for a limited time.
     func settleLater() -> [BackgroundCore.Action] {
         guard let opened, opened.gate.isOpen else { return [] }
         guard !opened.settling.undecided.isEmpty else { return reportDecision() }
         guard opened.settling.timer == nil else { return [] }
         let session = opened.session
-        // The events of many tasks take time, but restored() must not wait for ever.
+        // The events of many tasks take time, but `restored()` must not wait forever.
         if opened.settling.limit == nil {
             self.opened?.settling.limit = environment.time.now + environment.settleDelay * 6
         }
@@ -93,7 +93,7 @@ extension BackgroundWorker {
         return []
     }
 
-    /// Waits longer after an event, because further ones may follow it.
+    /// Extends the wait after an event, because more events may follow.
     private func restartSettling(_ event: DaemonEvent) {
         guard let settling = opened?.settling, let timer = settling.timer, let limit = settling.limit else { return }
         if case .progressed = event { return }
@@ -103,9 +103,9 @@ extension BackgroundWorker {
         enqueue(settleLater())
     }
 
-    /// Decides about tasks of which no event has arrived, after listing the tasks once more.
+    /// Decides about tasks without an event, after listing the tasks again.
     ///
-    /// - Parameter generation: The generation whose events have all been delivered; nil decides about all tasks.
+    /// - Parameter generation: The generation whose events have all been delivered; nil for all generations.
     private func settle(only generation: Int? = nil) -> [BackgroundCore.Action] {
         guard let opened, opened.gate.isOpen else { return [] }
         if generation == nil {
@@ -143,7 +143,8 @@ extension BackgroundWorker {
 
     /// Decides about the records of one generation.
     ///
-    /// - Parameter tasks: The tasks of the generation; nil if the system has not listed them, so that nothing is known.
+    /// - Parameter tasks: The tasks of the generation; nil if the system has not listed them, so that nothing is known
+    ///   about them.
     private func decide(
         _ ids: Set<Int>, _ tasks: [(generation: Int, task: DaemonTask)]?
     ) -> [BackgroundCore.Action] {

@@ -2,13 +2,13 @@ internal import Foundation
 
 /// The result of stopping a download that another downloader takes over.
 enum Withdrawal: Sendable {
-    /// The task has ended with this resume data; nil if it has received nothing that can be continued.
+    /// The task has ended with this resume data; nil if it has received no bytes that can be continued.
     case stopped(resumeData: [UInt8]?)
-    /// The download has ended, so that there is nothing to take over.
+    /// The download has already ended, so it can't be taken over.
     case ended
 }
 
-/// Downloads that another downloader takes over, and those that are taken over from one.
+/// The transfer of downloads from and to other downloaders.
 extension BackgroundWorker {
     /// Pauses a download, and calls `body` when its task has ended.
     func withdraw(
@@ -23,7 +23,7 @@ extension BackgroundWorker {
         return withCore { $0.setPaused(true, id) }
     }
 
-    /// Reports the downloads whose tasks have ended.
+    /// Reports the withdrawn downloads whose tasks have ended.
     func reportWithdrawals() {
         guard let opened, !withdrawals.isEmpty else { return }
         for (id, bodies) in withdrawals {
@@ -52,9 +52,9 @@ extension BackgroundWorker {
         }
     }
 
-    /// Copies the bytes that another downloader has received, so that the task of a download continues them.
+    /// Copies the bytes that another downloader has received, so that the download's task continues them.
     ///
-    /// If the download has bytes already, those are continued.
+    /// If the download already has bytes, those bytes are continued instead.
     func importBase(_ file: ImportedFile, for transfer: BackgroundTransfer) throws(DownloadError) {
         defer { environment.disk.close(file.handle) }
         guard let opened, let id = transfer.record, opened.core.journal[id]?.stage == .idle(resumeData: nil),
@@ -63,7 +63,7 @@ extension BackgroundWorker {
         if let base = try base(from: file, of: id, in: opened.spool) { _ = self.opened?.core.use(base, for: id) }
     }
 
-    /// Copies the bytes of a canceled task; nil if they can't be continued without its resume data.
+    /// Copies the bytes of a canceled task; nil if they can't be continued without the task's resume data.
     func base(from resumeData: [UInt8], of id: Int) -> BackgroundBase? {
         guard let spool = opened?.spool, let resumeData = try? ResumeData(Data(resumeData)),
             let file = try? resumeData.importedFile(
@@ -74,7 +74,7 @@ extension BackgroundWorker {
         return (try? base(from: file, of: id, in: spool)) ?? nil
     }
 
-    /// Copies the bytes that a later task continues; nil if there are none.
+    /// Copies the bytes that a later task continues; nil if no bytes can be continued.
     private func base(
         from file: ImportedFile, of id: Int, in spool: Spool
     ) throws(DownloadError) -> BackgroundBase? {
@@ -82,7 +82,7 @@ extension BackgroundWorker {
         guard case .entityTag(let tag)? = known.validator, known.contentCoding == nil, !file.hasSecretHeaders else {
             throw .unusable("a background session cannot prove the bytes")
         }
-        // At least one byte is fetched, so that a response confirms the others.
+        // At least one byte is fetched, so that a response confirms the other bytes.
         let end = min(file.received.prefixEnd, known.unverifiedFrom ?? .max, (known.length ?? .max) - 1)
         guard end > 0 else { return nil }
         do throws(FileFailure) {
@@ -110,7 +110,7 @@ extension BackgroundWorker {
 }
 
 extension BackgroundSession {
-    /// Stops the task of a download, whose handles are then paused.
+    /// Stops the task of a download, and pauses its handles.
     func withdraw(_ transfer: BackgroundTransfer) async throws(DownloadError) -> Withdrawal {
         let result: Result<Withdrawal, DownloadError> = await withCheckedContinuation { continuation in
             submit { worker in
@@ -122,7 +122,7 @@ extension BackgroundSession {
         return try result.get()
     }
 
-    /// Imports the bytes of another downloader for a download that is paused, unless it has ended meanwhile.
+    /// Imports the bytes of another downloader for a paused download, unless the download has ended meanwhile.
     func importBase(
         for transfer: BackgroundTransfer,
         _ open: @escaping @Sendable (any FileSystem) throws(DownloadError) -> ImportedFile
@@ -130,7 +130,7 @@ extension BackgroundSession {
         let result: Result<Void, DownloadError> = await withCheckedContinuation { continuation in
             submit { [self] worker in
                 let result = Result { () throws(DownloadError) in
-                    // A shutdown waits for earlier commands only, so a later one must not open the file.
+                    // A shutdown waits only for earlier commands, so a later command must not open the file.
                     guard isPresent(transfer) else { return }
                     try worker.importBase(try open(worker.environment.disk), for: transfer)
                 }
@@ -151,7 +151,7 @@ extension BackgroundSession {
 }
 
 extension BackgroundTransfer {
-    /// Pauses the subscribers without telling the session, which pauses the download itself.
+    /// Pauses the subscribers without informing the session, which pauses the download itself.
     func pauseAll() {
         update { state, _ in
             for id in state.subscribers.activeIDs { _ = state.subscribers.setPaused(true, id, at: .zero) }

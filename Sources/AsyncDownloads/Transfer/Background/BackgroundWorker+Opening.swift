@@ -1,6 +1,6 @@
-/// The journal's file, and the lock that keeps other processes of the app from using the session.
+/// The journal's file, and the lock that prevents other processes of the app from using the session.
 extension BackgroundWorker {
-    /// Reads the journal and connects to the system, unless that was done before.
+    /// Reads the journal and connects to the system, unless this has already been done.
     func open(_ session: BackgroundSession, options: BackgroundOptions?) throws(DownloadError) {
         guard opened == nil else { return }
         guard environment.makeDaemon != nil else { throw environment.unsupported }
@@ -9,7 +9,7 @@ extension BackgroundWorker {
         }
         try prepare(own)
         let ownFile = JournalFile(disk: environment.disk, path: PartialNames.join(own, "journal"))
-        // Another session with the directory keeps its lock and its journal.
+        // If the directory belongs to another session, its lock and its journal are left unchanged.
         if lock == nil { try checkOwner(of: ownFile.journal()) }
         try acquireLock(in: own)
         let ownJournal = try ownFile.journal()
@@ -26,7 +26,7 @@ extension BackgroundWorker {
             try checkOwner(of: saved)
         }
         var journal = saved ?? newJournal(wanted)
-        // The journal at the fixed place of the app's container names the app group, if there is one.
+        // The journal at the fixed path in the app's container names the app group, if one is used.
         if group != nil, ownJournal?.current.options.sharedContainerIdentifier != group {
             try ownFile.write(BackgroundJournal(identifier: identifier, token: journal.token, options: wanted))
         }
@@ -41,7 +41,7 @@ extension BackgroundWorker {
         connect()
     }
 
-    /// Throws an error if a journal is one of another session: the name of a directory may be a checksum.
+    /// Throws an error if a journal belongs to another session; their directories may have the same name.
     private func checkOwner(of journal: BackgroundJournal?) throws(DownloadError) {
         guard let journal, journal.identifier != identifier else { return }
         throw DownloadError(
@@ -92,8 +92,9 @@ extension BackgroundWorker {
 
     /// Acquires the lock of the session.
     ///
-    /// The lock file is in the app's own container: the system ends a process that is suspended while it has locked a
-    /// file in the container of an app group. There, ``SharedJournalFile`` merges what several processes write.
+    /// The lock file is in the app's own container, because the system terminates a process that is suspended while it
+    /// holds a lock on a file in an app group's container. In such a container, ``SharedJournalFile`` merges the
+    /// changes of several processes.
     private func acquireLock(in directory: String) throws(DownloadError) {
         guard lock == nil else { return }
         let disk = environment.disk
@@ -120,9 +121,9 @@ extension BackgroundWorker {
         lock = file
     }
 
-    /// Moves a journal that is damaged out of the way, so that the session can be used again.
+    /// Renames a damaged journal, so that the session can be used again.
     ///
-    /// - Returns: Whether the journal was damaged. A journal that may become readable stays where it is.
+    /// - Returns: Whether the journal was damaged. A journal that may become readable isn't renamed.
     func removeDamagedJournal() throws(DownloadError) -> Bool {
         guard opened == nil, let own = environment.directory(of: identifier, group: nil) else { return false }
         try prepare(own)

@@ -1,4 +1,4 @@
-/// Fresh URLs, which only the handles of this process can supply.
+/// Fresh URLs, which only handles in this process can supply.
 extension BackgroundWorker {
     /// Asks the first handle of a download that can supply a fresh URL.
     func refreshURL(

@@ -70,7 +70,7 @@ extension BackgroundWorker {
         return [.end(record: record, delivery: delivery, recorded)]
     }
 
-    /// Passes on that subscribers were paused or resumed.
+    /// Updates the download after subscribers were paused or resumed.
     func demandChanged(_ transfer: BackgroundTransfer) -> [BackgroundCore.Action] {
         guard let record = transfer.record else { return [] }
         let demand = transfer.demand
@@ -78,13 +78,13 @@ extension BackgroundWorker {
         return withCore { $0.setPaused(demand.isPaused, record) }
     }
 
-    /// Passes on that the networks which the subscribers permit have changed.
+    /// Updates the download after the networks permitted by the subscribers have changed.
     func networkAccessChanged(_ transfer: BackgroundTransfer) -> [BackgroundCore.Action] {
         guard let record = transfer.record, let networks = transfer.permittedNetworks else { return [] }
         return withCore { $0.permit(networks, record) }
     }
 
-    /// Processes that a subscriber was canceled.
+    /// Handles that a subscriber was canceled.
     func left(
         _ transfer: BackgroundTransfer, _ id: SubscriberID, keepingBytes: Bool, policy: AbandonmentPolicy
     ) -> [BackgroundCore.Action] {
@@ -103,8 +103,8 @@ extension BackgroundWorker {
         return actions + networkAccessChanged(transfer)
     }
 
-    /// Processes that a subscriber that has ended without a file was discarded: the app needs neither its outcome nor its
-    /// bytes.
+    /// Handles that a subscriber that has ended without a file was discarded, so that the app needs neither its outcome
+    /// nor its bytes.
     func discarded(_ transfer: BackgroundTransfer, _ id: SubscriberID) -> [BackgroundCore.Action] {
         guard let (record, delivery, download, _) = transfer.binding(of: id) else { return [] }
         return withCore { $0.acknowledge(delivery, of: record, by: download, keepingBytes: false) }
@@ -120,7 +120,7 @@ extension BackgroundWorker {
         }
     }
 
-    /// Forgets the handles of a client that was shut down; what they asked for continues.
+    /// Forgets the handles of a client that was shut down; their downloads continue.
     func forgetHandles() {
         (transfers, log) = ([:], Log())
         for task in (opened?.refreshes ?? [:]).values { task.cancel() }
@@ -130,7 +130,7 @@ extension BackgroundWorker {
         }
     }
 
-    /// Hands over downloads that waited for the foreground, and reads the progress of the others again.
+    /// Hands over downloads that waited for the foreground, and reads the progress of the other downloads again.
     func lifecycleChanged(_ change: LifecycleChange) -> [BackgroundCore.Action] {
         guard change == .willEnterForeground, let opened, opened.gate.isOpen else { return [] }
         let waiting = saveAgain()
@@ -180,7 +180,7 @@ extension BackgroundWorker {
         return items
     }
 
-    /// Returns another handle of a download that has one in this process, and no outcome.
+    /// Returns another handle of a download without an outcome that has a handle in this process.
     private func presentItem(
         _ id: DownloadID, _ record: BackgroundRecord, _ delivery: BackgroundDelivery
     ) -> RestoredItem? {
@@ -239,6 +239,6 @@ extension BackgroundTransfer {
         }
     }
 
-    /// The subscribers that wait for their outcome.
+    /// The subscribers that are waiting for their outcomes.
     var activeSubscribers: [SubscriberID] { update { state, _ in state.subscribers.activeIDs } }
 }

@@ -1,22 +1,22 @@
 internal import Foundation
 
-/// The part of a background session that is used on the session's queue only: the core, the journal's file, and the
+/// The part of a background session that is used only on the session's queue: the core, the journal's file, and the
 /// connections to the system.
 final class BackgroundWorker: @unchecked Sendable {  // Every member is used on the session's queue only.
     let identifier: String
     let environment: BackgroundEnvironment
     var opened: Opened?
-    /// The file that keeps other processes of this app from using the session; held until the process ends.
+    /// The file that prevents other processes of this app from using the session; locked until the process ends.
     var lock: OpenFile?
     /// The handles of each record.
     var transfers: [Int: BackgroundTransfer] = [:]
     var decidedWaiters: [@Sendable () -> [BackgroundCore.Action]] = []
     var deliveredWaiters: [Int: [@Sendable () -> Void]] = [:]
-    /// The time at which all events were delivered while nothing awaited that.
+    /// The times at which all events of a generation were delivered while nothing was waiting for that.
     var deliveredAt: [Int: Duration] = [:]
     /// The downloads that another downloader takes over as soon as their tasks have ended, by record.
     var withdrawals: [Int: [@Sendable (Withdrawal) -> Void]] = [:]
-    /// The actions that follow from the inputs so far, and that the next flush performs.
+    /// The actions that result from the inputs so far, to be performed by the next flush.
     var pending: [BackgroundCore.Action] = []
     /// The log of the present client.
     var log = Log()
@@ -27,48 +27,48 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
         var core: BackgroundCore
         /// Whether the file exists.
         var hasFile: Bool
-        /// The revision of the journal that the file contains.
+        /// The revision of the journal in the file.
         var savedRevision: Int
-        /// The revision that could not be written.
+        /// The revision that couldn't be written.
         var unsavableRevision: Int?
-        /// The actions that have to wait until the journal can be written, or until a destination is accessible.
+        /// The actions that are deferred until the journal can be written, or until a destination is accessible.
         var deferred: [BackgroundCore.Action] = []
         var saveRetry: (any ScheduledAction)?
         let file: JournalFile
-        /// The file if it is in the container of an app group.
+        /// The file with its merged changes, if it is in the container of an app group.
         var shared: SharedJournalFile?
         let spool: Spool
-        /// The last connection to the session of each generation.
+        /// The latest connection to the session of each generation.
         var connections: [Int: DaemonConnection] = [:]
         var gate = DeliveryGate<DaemonEvent>()
-        /// The generations whose list of tasks is still awaited.
+        /// The generations whose lists of tasks are still awaited.
         var awaitedLists: Set<Int> = []
-        /// The generations whose session ended before it has listed its tasks, about which nothing is known.
+        /// The generations whose sessions ended before they listed their tasks, so that their tasks are unknown.
         var unlisted: Set<Int> = []
         var lists: [(generation: Int, task: DaemonTask)] = []
         var listLimit: (any ScheduledAction)?
         var settling = Settling()
-        /// The records whose task was lost and that started anew in this process.
+        /// The records whose tasks were lost and that were restarted in this process.
         var lost: Set<Int> = []
         /// The tasks that fetch a fresh URL, by record.
         var refreshes: [Int: Task<Void, Never>] = [:]
 
         /// Whether the journal differs from its file.
         ///
-        /// The first record makes the file; before, an empty journal would be recorded for nothing.
+        /// The file is created with the first record, so that an empty journal isn't written unnecessarily.
         var hasChanges: Bool {
             core.journal.revision.number != savedRevision && (hasFile || !core.journal.isEmpty)
         }
     }
 
-    /// The awaited reports about tasks that are not listed.
+    /// The awaited reports about unlisted tasks.
     struct Settling {
-        /// The records whose task is not listed, and about which an event may still arrive.
+        /// The records whose tasks are not listed, and for which an event may still arrive.
         var undecided: Set<Int> = []
-        /// The undecided records about which a second list is awaited.
+        /// The undecided records for which a second list is awaited.
         var listed: Set<Int> = []
         var timer: (any ScheduledAction)?
-        /// The time until which further events restart the timer.
+        /// The time until which additional events restart the timer.
         var limit: Duration?
     }
 

@@ -1,19 +1,19 @@
-/// A connection to the system's session of a generation, or the wait for the next one after the session has ended.
+/// A connection to the system's session of a generation, or the wait for the next connection after the session's end.
 struct DaemonConnection: Sendable {
-    /// The time after which the end of a session has nothing to do with that of the session before.
+    /// The lifetime after which the end of a session isn't related to the end of the previous session.
     private static let stableTime = Duration.seconds(60)
-    /// The delays before sessions that end soon.
+    /// The delays after sessions with a short lifetime.
     private static let delays = RetryPolicy(maximumDelay: .seconds(600))
 
-    /// The number of the connection of its generation, by which a late report about an earlier one is recognized.
+    /// The number of the connection within its generation, which identifies late reports about earlier connections.
     let number: Int
     private(set) var daemon: (any TransferDaemon)?
     private let madeAt: Duration
-    /// Whether the session has listed its tasks or delivered an event, so that this process has it.
+    /// Whether the session has listed its tasks or delivered an event, which proves that it belongs to this process.
     private var isProven = false
-    /// The tasks that were handed over before that.
+    /// The tasks that were handed over before that proof.
     private var started: Set<DaemonTaskName> = []
-    /// The number of sessions in a row that have ended soon.
+    /// The number of consecutive sessions with a short lifetime.
     private var failureCount: Int
     private(set) var error: DownloadError?
     private var retryAt = Duration.zero
@@ -31,12 +31,12 @@ struct DaemonConnection: Sendable {
     /// Whether tasks may be handed over: after the end of a session, the next one has to list its tasks first.
     var isUsable: Bool { daemon != nil && (isProven || number == 1) }
 
-    /// Whether another process has the session.
+    /// Whether another process uses the session.
     private var isInUse: Bool { error?.code == .sessionInUse }
 
     /// Returns whether the next connection may be made now.
     ///
-    /// If another process has the session, the next one is made only while the user has this app in front.
+    /// If another process uses the session, the next connection is made only while this app is in the foreground.
     func mayReconnect(at now: Duration, isInForeground: Bool) -> Bool {
         daemon == nil && now >= retryAt && (isInForeground || !isInUse)
     }
@@ -57,14 +57,14 @@ struct DaemonConnection: Sendable {
             daemon = nil
         }
         self.error = error
-        // A service that was restarted has the session again at once.
+        // A transfer service that was restarted accepts the session again immediately.
         let isFirst = failureCount == 1 && error == nil
         let delay = isFirst ? .zero : Self.delays.delay(beforeRetry: failureCount, jitter: 1, retryAfter: nil)
         retryAt = now + delay
         return delay
     }
 
-    /// Returns the tasks that the session can't have, because another process has had it all the time.
+    /// Returns the tasks that the session can't have received, because another process has been using it all the time.
     mutating func takeRefused() -> (tasks: Set<DaemonTaskName>, error: DownloadError)? {
         guard let error, isInUse, !isProven else { return nil }
         defer { started = [] }

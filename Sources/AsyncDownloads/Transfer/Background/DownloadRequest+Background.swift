@@ -24,7 +24,7 @@ extension BackgroundResource {
 }
 
 extension DownloadRequest {
-    /// Creates the request of a delivery in the journal; nil if its container is not available.
+    /// Creates the request of a delivery in the journal; nil if its container isn't available.
     init?(_ record: BackgroundRecord, _ delivery: BackgroundDelivery, in containers: any Containers) {
         guard let url = URL(string: record.resource.url), let path = delivery.destination.path(in: containers) else {
             return nil
@@ -45,7 +45,7 @@ extension DownloadRequest {
         background.earliestBeginDate = record.resource.earliestBegin.map { Date(timeIntervalSince1970: Double($0)) }
     }
 
-    /// The reason why a background session can't carry out the request, or `nil` if it can.
+    /// The reason why a background session can't perform the request, or `nil` if it can.
     var backgroundValidationError: DownloadError? {
         func unsupported(_ reason: String) -> DownloadError { DownloadError(.unsupported, reason, url: url) }
         if destination == .memory { return unsupported("a background session downloads to files only") }

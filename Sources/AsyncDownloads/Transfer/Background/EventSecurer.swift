@@ -1,9 +1,9 @@
 internal import struct Foundation.Data
 
-/// The receiver of a session's events, which secures what would be lost when a callback returns.
+/// A receiver of a session's events that secures data which would be lost when a callback returns.
 ///
-/// A file is moved into the spool, and resume data is written there. Everything else happens later, on the session's
-/// queue: slow work in the callback that reports a finished file makes the system lose other completions.
+/// A file is moved into the spool, and resume data is written there. All other work is done later, on the session's
+/// queue: slow work in the callback for a finished file makes the system lose other completions.
 final class EventSecurer: DaemonEventReceiver {
     private let session: BackgroundSession
     private let spool: Spool
@@ -21,7 +21,7 @@ final class EventSecurer: DaemonEventReceiver {
 
     func taskFinished(_ description: String?, at path: String, _ head: DaemonResponseHead?) {
         guard let name = name(description) else { return }
-        // Without its head, the response is worth nothing.
+        // Without its head, the response can't be used.
         guard let head else { return pass(.failed(name, .fileMissing, resumeData: nil)) }
         do throws(FileFailure) {
             pass(.finished(name, try spool.receive(name, from: path, head)))
@@ -61,7 +61,7 @@ final class EventSecurer: DaemonEventReceiver {
         pass(.allDelivered(generation: generation))
     }
 
-    /// Returns the name of a task of this journal; nil for the tasks of others, which are left alone.
+    /// Returns the name of a task of this journal; nil for other tasks, which are ignored.
     private func name(_ description: String?) -> DaemonTaskName? {
         guard let name = DaemonTaskName(description), name.journal == token else { return nil }
         return name
