@@ -115,7 +115,7 @@ struct BandwidthPace: Sendable {
     /// server.
     static let credit = Duration.milliseconds(100)
 
-    /// The number of bytes per second, at least 1; nil if there is no limit.
+    /// The number of bytes per second, at least 1; nil for no limit.
     private(set) var limit: Int64?
     /// The time at which all reserved bytes are due.
     private var end = Duration.zero - credit

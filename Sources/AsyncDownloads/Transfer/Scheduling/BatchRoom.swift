@@ -1,4 +1,4 @@
-/// A limit on the concurrent downloads of a batch, each of which is performed by a child task.
+/// A limit on the concurrent downloads of a batch; a child task performs each download.
 ///
 /// Downloads that are waiting because their hosts are unreachable or ask for a delay don't count toward the limit.
 final class BatchRoom: Sendable {

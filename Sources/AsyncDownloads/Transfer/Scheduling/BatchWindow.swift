@@ -104,7 +104,7 @@ final class BatchWindow: Sendable {
         waiter?.resume(returning: .room)
     }
 
-    /// Starts a download, or cancels it at once if the batch was canceled.
+    /// Starts a download, or cancels it immediately if the batch was canceled.
     func start(_ request: DownloadRequest) {
         let download = downloader.start(request)
         let index: Int? = state.withLock { state in

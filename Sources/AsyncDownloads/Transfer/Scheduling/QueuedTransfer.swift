@@ -125,7 +125,7 @@ extension QueuedTransfer {
     /// Creates the identifier of a consumer that awaits the outcome.
     mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
 
-    /// Adds a consumer that awaits the outcome, and returns whether it is the only one.
+    /// Adds a consumer that awaits the outcome; returns false without adding it if another consumer exists.
     mutating func add(_ new: Waiter) -> Bool {
         guard waiter == nil else { return false }
         waiter = new

@@ -46,7 +46,7 @@ struct ConnectionController: Sendable {
     /// if its rate hasn't settled.
     private static let (climbTime, stepTime) = (Duration.seconds(1), Duration.seconds(5))
 
-    /// - Parameter worthwhileCount: The number that was kept in an earlier transfer from the host; it is used at once.
+    /// - Parameter worthwhileCount: The number that was kept in an earlier transfer from the host; it is used immediately.
     init(_ mode: Mode, worthwhileCount: Int = 1, at now: Duration) {
         self.mode = mode
         switch mode {
@@ -249,7 +249,7 @@ extension ConnectionController {
             collapse.void()
             return keep(step.worthwhileCount(rate), at: now)
         }
-        // The rate has settled, so the next step can follow at once.
+        // The rate has settled, so the next step can follow immediately.
         if step.isProven(by: rate) { return accept(step, rate, at: now) }
         let isWorthSome = isFirstClimb && gain >= 0.05
         // A small gain may be random, so it has to last for a second.

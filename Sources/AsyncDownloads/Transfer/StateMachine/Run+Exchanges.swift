@@ -108,7 +108,7 @@ extension Run {
 // MARK: - Slow and stalled exchanges
 
 extension Run {
-    /// The time for which the last extra exchanges may receive nothing if there is no idle timeout.
+    /// The time for which the last extra exchanges may receive nothing without an idle timeout.
     private static let lastExtraTime = Duration.seconds(30)
     private static let simultaneousTime = Duration.milliseconds(500)
 
@@ -137,7 +137,7 @@ extension Run {
         isFlowing(idleTimeout, at: now) || extras.flow.hasArrived(since: exchange.sentAt)
     }
 
-    /// Cancels the exchanges that have received nothing for too long while other exchanges could receive.
+    /// Cancels exchanges that have stalled, and extra exchanges that have waited too long for their heads.
     mutating func cancelStalled(_ idleTimeout: Duration?, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
         for (id, exchange) in exchanges.all where !exchange.isCanceled && !exchange.isWriting {
@@ -152,7 +152,7 @@ extension Run {
         return actions
     }
 
-    /// Returns whether an exchange has received nothing for too long while other exchanges could receive.
+    /// Returns whether an exchange has received nothing for so long that it should be canceled.
     ///
     /// Other exchanges have to receive in the meantime; otherwise, the network may be the cause. The last remaining
     /// extra exchanges get more time, unless others have received since their last bytes.

@@ -26,7 +26,7 @@ struct SubscriberSet: Sendable {
     /// subscriber remains recorded, because its bytes are kept.
     private(set) var recorded: [(id: DownloadID, request: DownloadRequest)] = []
 
-    /// The algorithms of the expected checksums, including those of detached subscribers.
+    /// The algorithms of the checksums that present and detached subscribers expect.
     private(set) var algorithms: Set<Checksum.Algorithm> = []
     /// Whether a subscriber specifies no checksum, so that the server's digest is used.
     private(set) var isAnyUnchecked = false
