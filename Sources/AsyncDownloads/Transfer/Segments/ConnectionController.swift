@@ -46,7 +46,7 @@ struct ConnectionController: Sendable {
     /// if its rate hasn't settled.
     private static let (climbTime, stepTime) = (Duration.seconds(1), Duration.seconds(5))
 
-    /// - Parameter worthwhileCount: The number that was kept in an earlier transfer from the host; it is used immediately.
+    /// - Parameter worthwhileCount: The number from an earlier transfer from the host; it is used immediately.
     init(_ mode: Mode, worthwhileCount: Int = 1, at now: Duration) {
         self.mode = mode
         switch mode {

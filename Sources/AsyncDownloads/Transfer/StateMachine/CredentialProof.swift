@@ -1,7 +1,7 @@
 /// The ranges to compare with the server's bytes before continuing bytes that may have been received with other
 /// credentials.
 ///
-///  These are the first and the last 64 KiB of each received range.
+/// These are the first and the last 64 KiB of each received range.
 ///
 /// Every range is compared, because concurrent exchanges may have received each range separately.
 ///

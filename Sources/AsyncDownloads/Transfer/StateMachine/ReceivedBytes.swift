@@ -84,7 +84,7 @@ extension ReceivedBytes {
 
     /// Records the bytes that were kept when the partial file was closed.
     ///
-    ///  They may be more than a restart has left, or fewer than were written.
+    /// They may be more than a restart has left, or fewer than were written.
     mutating func kept(_ intervals: IntervalSet) {
         self.intervals = intervals
     }

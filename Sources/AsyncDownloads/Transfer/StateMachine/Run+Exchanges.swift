@@ -73,8 +73,8 @@ extension Run {
 
     /// Handles the refusal of an extra exchange (rule 58).
     ///
-    ///  A refusal reduces the number of exchanges. Accepted exchanges, and exchanges that are waiting for their
-    ///  response, continue.
+    /// A refusal reduces the number of exchanges. Accepted exchanges, and exchanges that are waiting for their
+    /// response, continue.
     mutating func refuseExtra(_ id: ExchangeID, retryAfter: Duration?, at now: Duration) -> [TransferAction] {
         let actions = cancelExchange(id, at: now)
         extras.refused(segmentCount: exchanges.segments.count, retryAfter: retryAfter, at: now)

@@ -22,7 +22,7 @@ struct SourceAddress: Sendable {
 
     /// The maximum number of refreshes without an accepted response.
     ///
-    ///  It ends a download whose fresh URLs are refused, even if other events occur in between.
+    /// It ends a download whose fresh URLs are refused, even if other events occur in between.
     private static let maximumRefreshCount = 10
 
     /// The maximum number of recorded URLs of the resource.

@@ -178,7 +178,7 @@ extension TransferStateMachine {
 
     /// Ends the run and makes the store save and close the partial file.
     ///
-    ///  If no run exists, the next step follows immediately.
+    /// If no run exists, the next step follows immediately.
     mutating func close(_ reason: CloseReason, at now: Duration) -> [TransferAction] {
         if isRunning {
             meter.stop()

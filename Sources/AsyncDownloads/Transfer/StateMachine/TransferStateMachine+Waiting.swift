@@ -31,7 +31,7 @@ extension TransferStateMachine {
 
     /// The maximum delay of the retry policy for which the permit and the open partial file are kept.
     ///
-    ///  They are also kept in the delays of ``RequestPacing``, in which the server is responding.
+    /// They are also kept in the delays of ``RequestPacing``, in which the server is responding.
     ///
     /// A transfer has a permit while its partial file is open, until all bytes are received. The scheduler therefore
     /// limits the number of open files; otherwise, downloads that wait for a network would use every descriptor of the
