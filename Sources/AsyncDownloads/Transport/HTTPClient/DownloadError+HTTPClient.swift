@@ -2,7 +2,7 @@
 internal import AsyncHTTPClient
 
 extension DownloadError {
-    /// Creates an error from one that AsyncHTTPClient or NIO reported; a download error is used unchanged.
+    /// Creates an error from an error of AsyncHTTPClient or NIO; a download error is used unchanged.
     ///
     /// - Parameters:
     ///   - error: The reported error.

@@ -6,25 +6,25 @@ internal import NIOHTTP1
 
 /// A delegate that passes AsyncHTTPClient's callbacks to the handler of one exchange.
 ///
-/// Small parts of the body are passed on the event loop. So are large ones, as long as the loop has no other large body to
-/// read and the handler is fast: a part that another thread writes has to be loaded into that processor's cache, and the
-/// thread has to be resumed, which took 40 percent more processor time. Otherwise, large parts are passed on the loop's
-/// delivery queue (``PartQueue``), and so are those for which the handler isn't ready. With TLS, large parts are always
-/// passed on the event loop: decryption limits the rate, and a second thread gained nothing on two processors, but took
-/// 10 MiB of memory.
+/// Small parts of the body are passed on the event loop. Large parts are also passed there while the loop has no other
+/// large body to read and the handler is fast: a part that another thread writes has to be loaded into that processor's
+/// cache, and the thread has to be resumed, which took 40 percent more processor time. Otherwise, large parts are
+/// passed on the loop's delivery queue (``PartQueue``), like all parts for which the handler isn't ready. With TLS,
+/// large parts are always passed on the event loop: decryption limits the rate, and a second thread took 10 MiB of
+/// memory without being faster on two processors.
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
         var hasHead = false
         var parts: PartQueue<ByteBuffer>
-        /// Whether the event loop waits for room in the queue.
+        /// Whether the event loop is blocked until the queue has room.
         var isWaiting = false
-        /// The semaphore at which the event loop waits; nil until it waits for the first time.
+        /// The semaphore on which the event loop waits; nil until it waits for the first time.
         var signal: DispatchSemaphore?
-        /// The promise that lets the connection be read again, if the queue is full and held back.
+        /// The promise that lets the connection be read again; nil unless ``waitForRoom()`` has returned its future.
         var room: EventLoopPromise<Void>?
     }
 
-    /// The number of bytes that are read from a connection with TLS, where each read takes more time.
+    /// The number of bytes of each read from a connection with TLS, where a read takes more time.
     static let secureReadLength = 1 << 20
 
     private let calls: HandlerCalls
@@ -40,7 +40,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     ///   - handler: The handler of the exchange.
     ///   - isSecure: Whether the exchange uses TLS.
     ///   - loop: The event loop on which the callbacks arrive, with its delivery queue.
-    ///   - longestBlock: The time for which the event loop is blocked at most until the handler takes a part.
+    ///   - longestBlock: The maximum time for which the event loop is blocked until the handler takes a part.
     ///   - whenEnded: A closure that is called once, before the end is reported to the handler.
     init(
         handler: any ExchangeHandler, isSecure: Bool, loop: DeliveryLoop, longestBlock: Duration,
@@ -54,7 +54,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     /// The time in which the exchange could not receive anything because its thread or its handler was busy.
     ///
-    /// Time in which both were busy counts twice.
+    /// Time in which both were busy is counted twice.
     var callbackTime: Duration { loop.clock.time + queueClock.time }
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
@@ -100,12 +100,12 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         ended(.complete)
     }
 
-    /// Passes the next queued part to the handler, and then those behind it.
+    /// Passes the queued parts to the handler, one after the other.
     ///
     /// Each part is enqueued separately, so that the exchanges of one queue take turns.
     private func passNextOnQueue() {
         loop.queue.async { [self] in
-            // The event loop waits for a slow handler as long as it takes parts.
+            // The event loop may be waiting for this part, so a slow handler receives short parts.
             let longest = calls.longestQueuedPart(calls.longestPart)
             guard let part = state.withLock({ $0.parts.next(longest: longest) }) else { return }
             switch calls.pass(part) {
@@ -124,22 +124,22 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
             return (hasNext, end, state.parts.isFull ? nil : state.room.take())
         }
         if hasNext { passNextOnQueue() } else { queueClock.end() }
-        // The end is reported where the parts before it were, whatever thread has opened a gate.
+        // The end is reported on the queue that passed the parts before it, even if another thread opened a gate.
         if let end { loop.queue.async { [calls] in calls.report(end) } }
-        // On the event loop, this may deliver the next part, which then waits for those that are enqueued.
+        // On the event loop, this may deliver the next part, which is then queued behind the waiting parts.
         promise?.succeed()
     }
 
     /// Waits until the queue has room, and blocks the event loop for up to ``longestBlock`` at a time.
     ///
-    /// A future that is not fulfilled would not block the event loop. But if the connection is lost in the meantime,
-    /// NIO reads its remaining bytes despite the back-pressure, and AsyncHTTPClient drops them. Such a future is
-    /// therefore used only if the handler holds the exchange back or a disk is slow.
+    /// Returning an unfulfilled future would not block the event loop. But if the connection is lost before the future
+    /// is fulfilled, NIO reads the remaining bytes despite the back-pressure, and AsyncHTTPClient drops them. An
+    /// unfulfilled future is therefore returned only if the handler holds the exchange back or a disk is slow.
     private func waitForRoom() -> EventLoopFuture<Void> {
         var isSlow = false
         while true {
             let (signal, promise) = state.withLock { state -> (DispatchSemaphore?, EventLoopPromise<Void>?) in
-                // A queue that empties slowly isn't waited for.
+                // The handler is slow, so the loop doesn't wait for an empty queue, only for one below its capacity.
                 if isSlow { state.parts.stopDraining() }
                 guard state.parts.isFull else { return (nil, nil) }
                 if state.parts.isHeldBack || isSlow {
@@ -169,7 +169,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         return isEnding
     }
 
-    /// Changes the queue, and lets the event loop look at it again if it waits.
+    /// Changes the queue, and wakes the event loop, if it is blocked, to check for room again.
     private func endWait<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
         let (value, signal) = state.withLock { state in
             defer { state.isWaiting = false }

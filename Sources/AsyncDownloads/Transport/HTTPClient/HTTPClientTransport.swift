@@ -13,8 +13,8 @@ internal import NIOSSL
 package final class HTTPClientTransport: Transport {
     /// The HTTP clients, one for each event loop.
     ///
-    /// A connection and the callbacks of its exchanges are thus on one loop. With one client for all loops, every part
-    /// of a body would be passed from one thread to another.
+    /// A connection and the callbacks of its exchanges therefore run on one loop. With one client for all loops, every
+    /// part of a body would be passed from one thread to another.
     private struct Clients {
         /// The clients; empty until the first exchange.
         var clients: [Client] = []
@@ -38,9 +38,9 @@ package final class HTTPClientTransport: Transport {
     ///   - maximumConnectionsPerHost: The number of transfers with one host that may run at the same time, each with
     ///     up to 16 exchanges. The connection pool is made large enough that no exchange waits in it, because its
     ///     connect timeout includes that wait.
-    ///   - additionalTrustRoots: The root certificates that are trusted in addition to those of the system.
-    ///   - longestBlock: The time for which an event loop is blocked at most until a handler takes a part. Bytes of a lost
-    ///     connection that arrive later are dropped.
+    ///   - additionalTrustRoots: The root certificates that are trusted in addition to the system's.
+    ///   - longestBlock: The maximum time for which an event loop is blocked until a handler takes a part. If the
+    ///     connection is lost after that time, bytes that are still unread are dropped.
     package init(
         connectTimeout: Duration = .seconds(30), maximumConnectionsPerHost: Int = 256,
         additionalTrustRoots: TrustRoots? = nil, longestBlock: Duration = .milliseconds(100)
@@ -54,7 +54,8 @@ package final class HTTPClientTransport: Transport {
         if let additionalTrustRoots {
             security.additionalTrustRoots = [.certificates(additionalTrustRoots.certificates)]
         }
-        // A server that is sending doesn't reply to the closure of a connection; NIO would read on, for five seconds.
+        // A server that is still sending doesn't answer a closing alert, so NIO would keep reading for up to five
+        // seconds.
         security.shutdownTimeout = .zero
         configuration.tlsConfiguration = security
         // Over HTTP/2, large bodies arrive in small frames and share one flow-control window.
@@ -127,8 +128,8 @@ package final class HTTPClientTransport: Transport {
             defer { state = Clients(isShutDown: true) }
             return state.clients
         }
-        // The engine can't cancel an attempt to connect, so waiting for it could take as long as the connect timeout. The
-        // event loops, which outlive the client, close the connections.
+        // The shutdown isn't awaited: the engine can't cancel a connection attempt, so it could take the whole connect
+        // timeout. The event loops, which outlive the clients, close the connections.
         for client in clients { client.client.shutdown { _ in } }
     }
 

@@ -4,17 +4,18 @@ internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// The handler behind TLS that ends the connection unless the certificate is the server's.
+/// A handler behind TLS that closes the connection unless the certificate belongs to the server.
 ///
-/// NIOSSL verifies the chain of certificates, but not the name: it would also accept a certificate that contains the address of
-/// the *peer*. With a proxy, that is the proxy's address; without one, it is an address that the resolver was given. It would also
-/// refuse names with an underscore, and wildcards for names that are IDNA-encoded. This handler passes the end of the handshake
-/// on only if the certificate is the server's, so that no request is sent before.
+/// NIOSSL is configured to verify the chain of certificates, but not the name, because it would also accept a
+/// certificate that contains the *peer's* address: the proxy's address if the connection has a proxy, or otherwise an
+/// address from the resolver. It would also refuse names with an underscore, and wildcards for IDNA-encoded names. This
+/// handler passes on the end of the handshake only if the certificate belongs to the server, so that no request is sent
+/// before this check.
 final class CertificateVerifier: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
     private let server: ServerName
-    /// The public keys of which the certificate must have one; nil for any key.
+    /// The accepted public keys; nil for any key.
     private let pins: Set<PublicKeyHash>?
     private let security: NIOSSLClientHandler
 
@@ -43,9 +44,9 @@ final class CertificateVerifier: ChannelInboundHandler {
         return isExpected ? nil : "the public key of the server's certificate isn't an expected one"
     }
 
-    /// Returns whether a certificate contains a name or an address as an alternative name of its subject (RFC 9525, 6).
+    /// Returns whether one of a certificate's subject alternative names identifies a server (RFC 9525, 6).
     ///
-    /// The common name isn't read (RFC 9525, 2).
+    /// The common name is ignored (RFC 9525, 2).
     static func isCertificate(_ certificate: NIOSSLCertificate, of server: ServerName) -> Bool {
         certificate._subjectAlternativeNames().contains { alternative in
             switch server {
@@ -56,9 +57,10 @@ final class CertificateVerifier: ChannelInboundHandler {
         }
     }
 
-    /// Returns whether a name in a certificate stands for a server; its first label may be an asterisk (RFC 9525, 6.3).
+    /// Returns whether a name in a certificate matches a server's name (RFC 9525, 6.3).
     ///
-    /// Bytes are compared, apart from the case of ASCII letters.
+    /// The first label of the certificate's name may be an asterisk. Bytes are compared; the case of ASCII letters in
+    /// the certificate's name is ignored.
     private static func matches(_ pattern: [UInt8], _ name: [UInt8]) -> Bool {
         let pattern = pattern.map(\.asciiLowercased)
         guard pattern.starts(with: "*.".utf8) else { return pattern == name }

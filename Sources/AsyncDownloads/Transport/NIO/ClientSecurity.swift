@@ -2,11 +2,11 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// The handlers for TLS of a transport's connections.
+/// The source of the TLS handlers for a transport's connections.
 final class ClientSecurity: Sendable {
     private let settings: SecuritySettings
     private let pins: [ServerName: Set<PublicKeyHash>]
-    /// The contexts that connections share, by whether the client's certificate is presented.
+    /// The contexts that connections share; the key is whether the client's certificate is presented.
     private let contexts = Mutex<[Bool: NIOSSLContext]>([:])
 
     init(_ settings: SecuritySettings) {
@@ -19,7 +19,7 @@ final class ClientSecurity: Sendable {
 
     /// Creates the contexts of a route's connections if they don't exist.
     ///
-    /// The first call takes milliseconds, because it reads the certificates of the system, so it isn't made on an event loop.
+    /// The first call takes milliseconds, because it reads the system's certificates. Don't call it on an event loop.
     func prepare(for route: Route) throws {
         if route.origin?.isSecure ?? false { _ = try context(identifies: route.identifies) }
         if route.proxy?.isSecure ?? false { _ = try context(identifies: false) }
@@ -27,7 +27,7 @@ final class ClientSecurity: Sendable {
 
     /// Adds the handlers for TLS with a server, or with a proxy, to the end of a pipeline.
     ///
-    /// RFC 6066, 3, doesn't permit addresses as server names.
+    /// An address isn't sent as the server name, because RFC 6066, 3, doesn't permit it.
     func addHandlers(
         for host: String, identifies: Bool, to pipeline: ChannelPipeline.SynchronousOperations
     ) throws {
@@ -58,7 +58,8 @@ final class ClientSecurity: Sendable {
             configuration.additionalTrustRoots = [.certificates(roots.certificates)]
         }
         if identifies, let identity = settings.clientIdentity { identity.add(to: &configuration) }
-        // A server that is still sending doesn't answer a closing alert, so NIO would keep reading for up to five seconds.
+        // A server that is still sending doesn't answer a closing alert, so NIO would keep reading for up to five
+        // seconds.
         configuration.shutdownTimeout = .zero
         return configuration
     }

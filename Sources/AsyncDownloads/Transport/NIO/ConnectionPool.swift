@@ -3,9 +3,10 @@ internal import NIOCore
 
 /// The connections and the exchanges of one event loop; used on that loop only.
 ///
-/// An exchange takes the idle connection of its route that was used last, or opens a new one. The number of idle
-/// connections is bounded over all origins (``DescriptorBudget``); those that were idle for the longest time are closed.
-/// When descriptors run short, idle connections are closed, and exchanges wait until a connection is closed.
+/// An exchange uses the most recently used idle connection of its route, or opens a new one. The number of idle
+/// connections to all origins together is limited (``DescriptorBudget``); beyond the limit, the connections that have
+/// been idle the longest are closed. When descriptors run short, idle connections are closed, and exchanges wait until
+/// a descriptor is available.
 final class ConnectionPool {
     private struct IdleConnection {
         let connection: HTTPConnection
@@ -27,7 +28,7 @@ final class ConnectionPool {
     private let connector: any Connector
     private let budget: DescriptorBudget
     private let longestWait: TimeAmount
-    /// The idle connections; the one that was used last is the last one.
+    /// The idle connections, the most recently used one last.
     private var idle: [IdleConnection] = []
     private var running: [ObjectIdentifier: NIOExchange] = [:]
     private var waiting: [Waiter] = []
@@ -38,7 +39,7 @@ final class ConnectionPool {
     /// Creates an empty pool.
     ///
     /// - Parameters:
-    ///   - loop: The event loop, on which all functions have to be called.
+    ///   - loop: The event loop on which all methods have to be called.
     ///   - connector: The source of new connections.
     ///   - budget: The descriptors that all pools of the transport may use.
     ///   - longestWait: The maximum time that an exchange waits for a descriptor.
@@ -61,13 +62,13 @@ final class ConnectionPool {
         }
     }
 
-    /// Starts an exchange again, on a new connection, because a kept one was closed before its response.
+    /// Restarts an exchange on a new connection, because the reused connection ended before its response.
     func restart(_ exchange: NIOExchange) {
         exchange.wasRestarted = true
         connect(exchange, deadline: loop.eventLoop.now + longestWait)
     }
 
-    /// Ends an exchange, whatever its progress; does nothing if it has ended.
+    /// Ends an exchange in any phase; does nothing if it has already ended.
     func stop(_ exchange: NIOExchange, _ end: ExchangeEnd) {
         loop.eventLoop.preconditionInEventLoop()
         let phase = exchange.phase
@@ -94,20 +95,20 @@ final class ConnectionPool {
         retry?.cancel()
     }
 
-    /// Handles that the response on a connection is complete, so that the connection can be used again.
+    /// Takes back a connection whose response is complete, to use the connection again.
     func release(_ connection: HTTPConnection) {
         if isShutDown { return connection.close() }
         if let index = waiting.firstIndex(where: { $0.exchange.request.route == connection.route }) {
             return run(waiting.remove(at: index).exchange, on: connection)
         }
-        // Its descriptor is needed.
+        // Exchanges with other routes wait for a descriptor.
         if !waiting.isEmpty { return connection.close() }
         idle.append(IdleConnection(connection: connection, since: loop.eventLoop.now))
         closeOldest(max(0, idle.count - budget.idleCount))
         scheduleSweep()
     }
 
-    /// Handles that a connection that was opened is closed.
+    /// Removes a closed connection, and starts waiting exchanges.
     func connectionClosed(_ connection: HTTPConnection) {
         idle.removeAll { $0.connection === connection }
         budget.close()
@@ -119,7 +120,7 @@ final class ConnectionPool {
         connection.send(exchange)
     }
 
-    /// Opens a connection for an exchange, which waits if no descriptor is available.
+    /// Opens a connection for an exchange, or lets the exchange wait if no descriptor is available.
     private func connect(_ exchange: NIOExchange, deadline: NIODeadline) {
         if budget.isExhausted { return wait(exchange, until: deadline) }
         budget.open()
@@ -158,13 +159,13 @@ final class ConnectionPool {
                 stop(waiter.exchange, .failed(DownloadError(.tooManyOpenFiles, "no descriptor for a connection")))
             }
             startWaiting()
-            // Connections of other event loops may be idle by now.
+            // Other event loops may have new idle connections.
             if !waiting.isEmpty { budget.evict() }
             scheduleRetry()
         }
     }
 
-    /// Tries the exchanges that wait, each once, as long as descriptors are available.
+    /// Tries each waiting exchange once, while descriptors are available.
     private func startWaiting() {
         for _ in waiting.indices {
             guard let waiter = waiting.first, !isShutDown, !budget.isExhausted else { return }
@@ -175,7 +176,7 @@ final class ConnectionPool {
 
     // MARK: - Idle connections
 
-    /// Closes the idle connections whose descriptors another exchange of the transport needs.
+    /// Closes the oldest idle connections, because another exchange of the transport needs descriptors.
     func evictIdle() { closeOldest(min(idle.count, DescriptorBudget.reserve)) }
 
     private func closeOldest(_ count: Int) {

@@ -11,14 +11,14 @@ struct ConnectionPoolHandle: Sendable {
         let pool = ConnectionPool(loop: loop, connector: connector, budget: budget, longestWait: longestWait)
         let box = NIOLoopBoundBox.makeBoxSendingValue(pool, eventLoop: loop.eventLoop)
         self.pool = box
-        // Weak, because the pool refers to the budget.
+        // The reference is weak, because the pool retains the budget.
         budget.onShortage { [weak box] in
             guard let box else { return }
             loop.eventLoop.execute { box.value.evictIdle() }
         }
     }
 
-    /// Enqueues `body` on the pool's event loop, even when called on that loop, so that no function of the pool runs
+    /// Enqueues `body` on the pool's event loop, even when called on that loop, so that no method of the pool runs
     /// inside a handler's callback.
     func execute(_ body: @escaping @Sendable (ConnectionPool) -> Void) {
         loop.eventLoop.execute { body(pool.value) }

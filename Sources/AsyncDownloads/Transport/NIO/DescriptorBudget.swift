@@ -1,8 +1,8 @@
 #if ServerStack
 /// The descriptors that the pools of one transport may use.
 ///
-/// libdispatch ends the process when it needs a descriptor and none is left, and partial files need some, too. Therefore a
-/// few stay free, and the number of idle connections is bounded over all origins.
+/// libdispatch ends the process when it needs a descriptor and none is left, and partial files also need descriptors.
+/// Therefore, a few descriptors stay free, and the number of idle connections to all origins together is limited.
 final class DescriptorBudget: Sendable {
     /// The number of descriptors that have to be free before a connection is opened.
     static let reserve = 8
@@ -11,14 +11,17 @@ final class DescriptorBudget: Sendable {
 
     /// The largest number of idle connections in each pool.
     let idleCount: Int
-    /// The test for a shortage, which one pool performs at a time, because it uses the reserve.
+    /// The test for a shortage, which only one pool performs at a time, because it opens the reserve's descriptors.
     private let isShort: Mutex<@Sendable () -> Bool>
     private let openCount = Mutex(0)
     private let evictions = Mutex<[@Sendable () -> Void]>([])
 
-    /// Creates a budget for this number of pools, with an eighth of the descriptors for idle connections.
+    /// Creates a budget with up to an eighth of the descriptors for idle connections.
     ///
-    /// - Parameter isShort: Returns whether fewer descriptors than the reserve are free.
+    /// - Parameters:
+    ///   - loopCount: The number of event loops, each with one pool.
+    ///   - descriptorLimit: The maximum number of descriptors of the process; nil if unlimited or unknown.
+    ///   - isShort: Returns whether fewer descriptors than the reserve are free.
     init(
         loopCount: Int, descriptorLimit: Int? = DescriptorLimit.current,
         isShort: @escaping @Sendable () -> Bool = { DescriptorShortage.error(opening: reserve) != nil }
@@ -27,9 +30,9 @@ final class DescriptorBudget: Sendable {
         idleCount = max(1, min(Self.mostIdle, (descriptorLimit ?? .max) / 8) / loopCount)
     }
 
-    /// Whether no connection can be opened before another one of the transport is closed.
+    /// Whether no connection can be opened before another connection of the transport is closed.
     ///
-    /// Without other connections, waiting would not help.
+    /// The value is false if the transport has no other connection, because waiting would not help.
     var isExhausted: Bool {
         hasOpen && isShort.withLock { $0() }
     }
@@ -40,7 +43,7 @@ final class DescriptorBudget: Sendable {
     /// Whether another connection is open or being opened, besides the one whose attempt has just failed.
     var hasOthers: Bool { openCount.withLock { $0 } > 1 }
 
-    /// Calls `evict` when descriptors run short; it closes idle connections of one pool.
+    /// Registers a closure that closes idle connections of one pool, to be called when descriptors run short.
     func onShortage(_ evict: @escaping @Sendable () -> Void) { evictions.withLock { $0.append(evict) } }
 
     /// Has each pool close some of its idle connections.

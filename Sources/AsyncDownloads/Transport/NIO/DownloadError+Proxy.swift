@@ -5,14 +5,14 @@ internal import NIOSOCKS
 internal import NIOSSL
 
 extension DownloadError {
-    /// Creates the error of a proxy that responds to CONNECT with a status other than success.
+    /// Creates the error for a proxy that responds to CONNECT with an unsuccessful status.
     init(proxyStatus status: StatusCode) {
         let detail =
             status.code == 407 ? "requires other credentials (407)" : "responded with \(status.code) to CONNECT"
         self.init(.proxyFailed, detail, isRetryable: status.isRetryable)
     }
 
-    /// Creates the error of a tunnel that a proxy has not opened; a download error is used unchanged.
+    /// Creates an error from the error of a tunnel that could not be opened; a download error is used unchanged.
     init(tunnel error: any Error) {
         switch error {
         case let error as SOCKSError.ConnectionFailed:

@@ -5,17 +5,18 @@ internal import NIOHTTP1
 
 /// The delivery of one exchange's events to its handler.
 ///
-/// The connection passes the events on its event loop, and never waits: parts that the handler can't take yet are queued
-/// in a ``PartQueue``, and the connection isn't read while the queue is full. If the peer closes a connection that is held
-/// back, NIO reads all that the system has received, and the queue keeps these bytes and the end behind them.
+/// The connection passes the events on its event loop, and is never blocked: parts that the handler can't take yet are
+/// queued in a ``PartQueue``, and the connection isn't read while the queue is full. If the peer closes a connection
+/// that is held back, NIO reads all bytes that the system has received, and the queue keeps these bytes and the end
+/// after them.
 ///
-/// Parts are delivered on the event loop, where their bytes are in the processor's cache, unless the handler is slow, has
-/// a bandwidth limit, or the loop has another large body to read. Then they are delivered on the loop's queue. The end is
-/// reported on the event loop when no callback is in progress.
+/// Parts are delivered on the event loop, where their bytes are in the processor's cache. If the handler is slow or has
+/// a bandwidth limit, or if the loop has another large body to read, large parts are delivered on the loop's queue. The
+/// end is reported on the event loop when no callback is in progress.
 final class ExchangeDelivery: Sendable {
     private struct State {
         var parts: PartQueue<ByteBuffer>
-        /// What lets the connection be read again; nil unless its reads are held back.
+        /// The closure that resumes reading the connection; nil unless its reads are held back.
         var resumption: (@Sendable () -> Void)?
     }
 
@@ -42,7 +43,7 @@ final class ExchangeDelivery: Sendable {
 
     /// The time in which the exchange could not receive anything because its thread or its handler was busy.
     ///
-    /// Time in which both were busy counts twice.
+    /// Time in which both were busy is counted twice.
     var callbackTime: Duration { loop.clock.time + queueClock.time }
 
     /// Reports the connection; called on the event loop.
@@ -72,9 +73,9 @@ final class ExchangeDelivery: Sendable {
         }
     }
 
-    /// Reports the end, after the parts in front of it; called on the event loop, outside of the handler's callbacks.
+    /// Reports the end, after the parts before it; called on the event loop, outside the handler's callbacks.
     ///
-    /// A canceled exchange ends without the parts that wait.
+    /// The waiting parts of a canceled exchange are dropped.
     func ended(_ end: ExchangeEnd) {
         let end = state.withLock { state in
             if case .cancelled = end { state.parts.removeWaiting() }
@@ -83,7 +84,8 @@ final class ExchangeDelivery: Sendable {
         if let end { calls.report(end) }
     }
 
-    /// Returns whether the connection must not be read now; `resumption` is then called once, when it may be read again.
+    /// Returns whether the connection must not be read now; if so, `resumption` is called once, when it may be read
+    /// again.
     func holdsReads(until resumption: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.parts.isFull else { return false }
@@ -99,9 +101,10 @@ final class ExchangeDelivery: Sendable {
         gate.onOpen { [self] in passed() }
     }
 
-    /// Passes the next queued part to the handler, and then those behind it.
+    /// Passes the queued parts to the handler, one after the other.
     ///
-    /// Each part is enqueued separately, so that exchanges take turns, and because a gate may be opened inside a callback.
+    /// Each part is enqueued separately, so that exchanges take turns, and because a gate may be opened inside a
+    /// callback.
     private func passNext() {
         let longest = calls.longestPart
         if longest == nil, calls.shouldPassOnLoop {
@@ -113,7 +116,7 @@ final class ExchangeDelivery: Sendable {
 
     private func passNow(_ longest: Int?, measuredBy clock: CallbackClock?) {
         let longest = calls.longestQueuedPart(longest)
-        // The exchange was canceled, and has ended.
+        // No part waits because the exchange was canceled.
         guard let part = state.withLock({ $0.parts.next(longest: longest) }) else { return queueClock.end() }
         switch clock?.measure({ calls.pass(part) }) ?? calls.pass(part) {
         case .ready: passed()
@@ -130,7 +133,7 @@ final class ExchangeDelivery: Sendable {
             return (hasNext, end, state.parts.isFull ? nil : state.resumption.take())
         }
         if hasNext { passNext() } else { queueClock.end() }
-        // Enqueued, because the gate may have been opened inside a callback.
+        // The report is enqueued, because the gate may have been opened inside a callback.
         if let end { loop.eventLoop.execute { [calls] in calls.report(end) } }
         resumption?()
     }

@@ -3,14 +3,14 @@ internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 
-/// A resolver that returns the addresses of one family only.
+/// A resolver that returns only addresses of one family.
 ///
-/// NIO's own resolver, which is used without a restriction, isn't public. A resolver is used for one name.
+/// NIO's default resolver, which is used if both families are allowed, isn't public. A resolver is used for one name.
 final class FamilyResolver: Resolver, Sendable {
     private let family: AddressFamily
     private let loop: any EventLoop
 
-    /// Creates a resolver; nil if no family is excluded.
+    /// Creates a resolver; nil if both families are allowed.
     init?(_ family: AddressFamily, on loop: any EventLoop) {
         guard family != .any else { return nil }
         self.family = family
@@ -45,7 +45,7 @@ final class FamilyResolver: Resolver, Sendable {
         var first: UnsafeMutablePointer<addrinfo>?
         let status = getaddrinfo(host, String(port), &hints, &first)
         defer { if let first { freeaddrinfo(first) } }
-        // NIO reports that the name can't be resolved.
+        // NIO reports this error as part of an `NIOConnectionError`.
         guard status == 0 else { throw DownloadError(.hostNotFound, host) }
         return sequence(first: first) { $0?.pointee.ai_next }.prefix { $0 != nil }.compactMap { entry in
             guard let address = UnsafeRawPointer(entry?.pointee.ai_addr) else { return nil }

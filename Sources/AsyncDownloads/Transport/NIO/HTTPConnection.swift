@@ -5,16 +5,16 @@ internal import NIOTLS
 
 /// A connection to a server or a proxy, over which exchanges run one after the other; used on its event loop only.
 ///
-/// The connection is the last handler of its channel. NIO's parser is in front of it, and ``InboundBytes`` in front of the
-/// parser. An exchange ends when a read was parsed, never inside the parser, so that the connection is in its pool again
-/// when the end is reported.
+/// The connection is the last handler of its channel. NIO's parser is in front of it, and ``InboundBytes`` in front of
+/// the parser. An exchange whose response is complete ends after the whole read was parsed, never inside the parser, so
+/// that the connection is back in its pool when the end is reported.
 final class HTTPConnection: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundIn = Never
     typealias OutboundOut = HTTPClientRequestPart
 
     private enum Phase {
-        /// TCP or TLS is being established, or the attempt has not asked for the result yet.
+        /// TCP or TLS is being established, or ``HTTPConnection/whenOpened(_:)`` has not been called yet.
         case opening(isReady: Bool, completion: ((Result<Void, any Error>) -> Void)?)
         /// No response is expected: bytes that arrive end the connection.
         case idle
@@ -24,13 +24,13 @@ final class HTTPConnection: ChannelDuplexHandler {
         case receivingBody(NIOExchange, keepsAlive: Bool)
         /// The response is complete, and the rest of the same read is being parsed.
         case received(NIOExchange, keepsAlive: Bool)
-        /// The channel is closed or being closed; what still arrives is dropped.
+        /// The channel is closed or being closed; bytes that still arrive are dropped.
         case closed
     }
 
     /// The largest number of interim responses to one request (RFC 9110, 15.2).
     static let mostInterimResponses = 16
-    /// The largest number of bytes of the heads of a response, including those of interim responses.
+    /// The maximum total length of a response's head and its interim responses, in bytes.
     private static let mostHeadBytes = 256 << 10
 
     let route: Route
@@ -38,11 +38,11 @@ final class HTTPConnection: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var phase = Phase.opening(isReady: false, completion: nil)
     private var boundary = ResponseBoundary()
-    /// The number of requests that were sent.
+    /// The number of requests sent on this connection.
     private var requestCount = 0
     /// The number of bytes that have arrived since the last request was sent, up to the head.
     private var headByteCount = 0
-    /// Whether a read waits until the delivery has room.
+    /// Whether a read was held back until the delivery has room.
     private var isReadHeld = false
     private lazy var resumption: @Sendable () -> Void = { [loop = pool.loop.eventLoop] in
         let connection = NIOLoopBound(self, eventLoop: loop)
@@ -65,12 +65,12 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 }
 
-// MARK: - The pool's side
+// MARK: - Calls by the pool
 
 extension HTTPConnection {
     /// Calls `completion` once, when the connection can be used or can't be established.
     ///
-    /// From then on, the pool is responsible for the connection.
+    /// After a success, the pool is responsible for the connection.
     func whenOpened(_ completion: @escaping (Result<Void, any Error>) -> Void) {
         switch phase {
         case .opening(isReady: true, completion: nil):
@@ -93,7 +93,7 @@ extension HTTPConnection {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    /// Closes the connection if this exchange runs on it, because the exchange has ended.
+    /// Closes the connection if an exchange that has ended is still running on it.
     func drop(_ exchange: NIOExchange) {
         switch phase {
         case .awaitingHead(let current, _), .receivingBody(let current, _), .received(let current, _):
@@ -102,7 +102,6 @@ extension HTTPConnection {
         }
     }
 
-    /// Closes the connection.
     func close() {
         let lastPhase = phase
         phase = .closed
@@ -116,7 +115,7 @@ extension HTTPConnection {
     }
 }
 
-// MARK: - The channel's side
+// MARK: - Calls by the channel
 
 extension HTTPConnection {
     func handlerAdded(context: ChannelHandlerContext) {
@@ -125,10 +124,10 @@ extension HTTPConnection {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        // A channel that never became active isn't inactivated.
+        // `channelInactive` isn't called if the channel never became active.
         fail(ChannelError.ioOnClosedChannel)
         self.context = nil
-        // It refers to the connection.
+        // The closure retains the connection.
         resumption = {}
     }
 
@@ -144,7 +143,7 @@ extension HTTPConnection {
 
     func channelInactive(context: ChannelHandlerContext) {
         if case .received(let exchange, _) = phase {
-            // The body ended with the connection.
+            // The end of the connection ended the body (RFC 9112, 6.3).
             close()
             pool.stop(exchange, .complete)
         } else {
@@ -155,14 +154,14 @@ extension HTTPConnection {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if case .received(let exchange, _) = phase {
-            // The parser rejects bytes behind the response, which is complete.
+            // The parser rejects bytes after the response; the response itself is complete.
             phase = .received(exchange, keepsAlive: false)
         } else {
             fail(error)
         }
     }
 
-    /// Returns whether bytes are to be parsed.
+    /// Returns whether bytes should be parsed.
     func willParse(_ bytes: ByteBuffer) -> Bool {
         switch phase {
         case .awaitingHead:
@@ -196,7 +195,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Ends the exchange whose response is complete, after all bytes of the read were parsed.
+    /// Ends an exchange whose response is complete, after all bytes of a read were parsed.
     func didParse(_ bytes: ByteBuffer) {
         switch phase {
         case .received(let exchange, let keepsAlive):
@@ -246,8 +245,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Returns whether an error may be older than the request that was sent last, because the connection was kept: the server
-    /// had closed it before the request arrived, or bytes of an earlier response arrived late.
+    /// Returns whether an error may have been caused before the last request was sent on a reused connection: the
+    /// server had closed the connection before the request arrived, or bytes of an earlier response arrived late.
     private func mayBeOlder(_ error: any Error) -> Bool {
         requestCount > 1 && (headByteCount == 0 || error is HTTPParserError)
     }
@@ -258,9 +257,10 @@ extension HTTPConnection {
         read(context: context)
     }
 
-    /// Ends the connection, and the exchange that runs on it, because of an error.
+    /// Closes the connection and ends the exchange that runs on it, because of an error.
     ///
-    /// An error that is older than the request doesn't concern it, so the request is sent again, once (RFC 9112, 9.3.1).
+    /// If the error may have been caused before the request was sent, the request is sent again, once, on another
+    /// connection (RFC 9112, 9.3.1).
     private func fail(_ error: any Error) {
         let lastPhase = phase
         close()

@@ -3,9 +3,10 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOTLS
 
-/// The handler that requests a tunnel from an HTTP proxy (CONNECT; RFC 9110, 9.3.6).
+/// A handler that requests a tunnel from an HTTP proxy (CONNECT; RFC 9110, 9.3.6).
 ///
-/// It removes itself and its parser when the tunnel is open. The handler of NIOExtras doesn't report the proxy's status code.
+/// It removes itself, its encoder, and its parser when the tunnel is open. NIOExtras has a similar handler, which
+/// doesn't report the proxy's status code.
 final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -14,13 +15,13 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
     private let encoder = HTTPRequestEncoder()
     // Interim responses are forwarded so that they can be counted.
     private let parser = ByteToMessageHandler(HTTPResponseDecoder(informationalResponseStrategy: .forward))
-    /// Whether TLS with the proxy has to be established first.
+    /// Whether the handler has to wait for the TLS handshake with the proxy.
     private let isSecure: Bool
     private var completion: ((Result<Void, any Error>) -> Void)?
     private var isAccepted = false
     private var interimCount = 0
 
-    /// Creates the request of a tunnel.
+    /// Creates a handler that requests one tunnel.
     ///
     /// - Parameters:
     ///   - origin: The server to which the tunnel leads.
@@ -82,7 +83,7 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
     /// Removes the handlers, and then reports that the tunnel is open.
     private func leave(_ pipeline: ChannelPipeline.SynchronousOperations) {
         let completion = completion.take()
-        // The parser, which has called this handler, leaves later than the others.
+        // The parser is removed later than the others, because it is calling this handler.
         let removals = [
             pipeline.removeHandler(parser), pipeline.removeHandler(encoder), pipeline.removeHandler(self),
         ]

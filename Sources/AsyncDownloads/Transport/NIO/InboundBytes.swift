@@ -1,7 +1,7 @@
 #if ServerStack
 internal import NIOCore
 
-/// A handler in front of the parser that notifies the connection before and after each read is parsed.
+/// A handler in front of the parser that calls the connection before and after the bytes of each read are parsed.
 final class InboundBytes: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -1,9 +1,9 @@
 #if ServerStack
 internal import NIOCore
 
-/// An exchange of the transport on SwiftNIO.
+/// An exchange of ``NIOTransport``.
 final class NIOExchange: Exchange {
-    /// The progress of the exchange, which is used on its event loop only.
+    /// The progress of the exchange; used on its event loop only.
     enum Phase {
         /// The exchange has not reached its pool, or waits there for a descriptor.
         case waiting
@@ -21,7 +21,7 @@ final class NIOExchange: Exchange {
     }
 
     let request: WireRequest
-    /// The position of the exchange's pool, which other exchanges for the same file use as well.
+    /// The position of the exchange's pool, which other exchanges of the same file may use as well.
     let poolIndex: Int
     let delivery: ExchangeDelivery
     private let pool: ConnectionPoolHandle
@@ -39,13 +39,13 @@ final class NIOExchange: Exchange {
         state = .makeBoxSendingValue(State(), eventLoop: pool.loop.eventLoop)
     }
 
-    /// The phase; only on the event loop.
+    /// The phase; used on the event loop only.
     var phase: Phase {
         get { state.value.phase }
         set { state.value.phase = newValue }
     }
 
-    /// Whether the request was sent again after its first connection had ended; only on the event loop.
+    /// Whether the request was sent again after its first connection had ended; used on the event loop only.
     var wasRestarted: Bool {
         get { state.value.wasRestarted }
         set { state.value.wasRestarted = newValue }

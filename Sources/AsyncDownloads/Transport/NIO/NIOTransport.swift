@@ -2,10 +2,10 @@
 internal import Foundation
 internal import NIOCore
 
-/// The transport that speaks HTTP/1.1 over SwiftNIO.
+/// The transport that uses HTTP/1.1 over SwiftNIO.
 ///
-/// Each event loop has a pool of connections (``ConnectionPool``). An exchange stays on the loop that was chosen for it:
-/// its connection, its timers, and its state are used on that loop only. Its events are delivered by an
+/// Each event loop has a pool of connections (``ConnectionPool``). An exchange stays on the loop that was chosen for
+/// it: its connection, its timers, and its state are used on that loop only. Its events are delivered by an
 /// ``ExchangeDelivery``, which holds back the reads of the connection while the handler isn't ready.
 package final class NIOTransport: Transport {
     private struct State {
@@ -24,11 +24,11 @@ package final class NIOTransport: Transport {
     /// Creates a transport; nothing is opened before the first exchange.
     ///
     /// - Parameters:
-    ///   - connectTimeout: The time limit for establishing a connection, from resolving the name to the end of the
-    ///     handshake of TLS, with a proxy's tunnel between them.
-    ///   - security: The settings of TLS.
+    ///   - connectTimeout: The time limit for establishing a connection: resolving the name, connecting, opening a
+    ///     proxy's tunnel, and the TLS handshake.
+    ///   - security: The TLS settings.
     ///   - proxy: The proxy of all requests.
-    ///   - addressFamily: The kind of addresses to which connections are made.
+    ///   - addressFamily: The family of the addresses to which connections are made.
     package init(
         connectTimeout: Duration = .seconds(30), security: SecuritySettings = SecuritySettings(),
         proxy: ProxyChoice = .none, addressFamily: AddressFamily = .any
@@ -54,8 +54,8 @@ package final class NIOTransport: Transport {
         do {
             let request = try WireRequest(request, proxies: proxies, hasIdentity: security.hasIdentity)
             try security.prepare(for: request.route)
-            // Threads that write to one file wait for each other. With TLS, several threads lose less by that than they
-            // gain by decrypting at the same time.
+            // Threads that write to one file wait for each other. With TLS, several threads lose less time by waiting
+            // than they gain by decrypting at the same time.
             let neighborIndex = request.route.isSecure ? nil : (neighbor as? NIOExchange)?.poolIndex
             let (pool, index) = try pool(for: request.origin, beside: neighborIndex)
             let origin = request.origin
@@ -75,7 +75,7 @@ package final class NIOTransport: Transport {
             defer { state = State(isShutDown: true) }
             return state.pools
         }
-        // Without waiting, because a loop may be busy with a callback for as long as a disk is.
+        // The pools' shutdown isn't awaited, because a callback that waits for a disk may block the loop.
         for pool in pools { pool.execute { $0.shutDown() } }
     }
 

@@ -1,21 +1,22 @@
 #if ServerStack
 internal import NIOCore
 
-/// Evidence that a read ended exactly where a response ended, so that its connection can be used again.
+/// A check of whether a read ended exactly where a response ended, so that the connection can be used again.
 ///
 /// The parser consumes bytes after a response without reporting them: a partial head after one response would become
-/// the beginning of the next response. There are two proofs that nothing follows: the last part of the body ends with the
-/// read, or the read ends with an empty line. In the latter case the response either ended with that line, or a whole head
-/// follows it, which the parser rejects, because no request is outstanding. Without a proof, the connection is closed.
+/// the beginning of the next response. Either of two facts proves that nothing follows: the last part of the body ends
+/// with the read, or the read ends with an empty line. In the latter case, either the response ended with that line, or
+/// the response is followed by a whole head, which the parser rejects, because no request is outstanding. Without a
+/// proof, the connection is closed.
 struct ResponseBoundary {
-    /// The last four bytes of the input so far.
+    /// The last four bytes received so far.
     private var tail: UInt32 = 0
-    /// The end of the last part of a body in the present read.
+    /// The end address of the last body part in the present read; nil if the read has none so far.
     private var bodyEnd: UnsafeRawPointer?
 
     private static let emptyLine: UInt32 = 0x0D0A_0D0A
 
-    /// Begins a read with these bytes.
+    /// Handles the bytes of a read before they are parsed.
     mutating func begin(_ bytes: ByteBuffer) {
         bodyEnd = nil
         for byte in bytes.readableBytesView.suffix(4) { tail = tail << 8 | UInt32(byte) }

@@ -1,9 +1,9 @@
 #if ServerStack
-/// The way to the server of a request; a connection serves requests with equal routes.
+/// The path of connections to the server of a request; a connection serves only requests with the same route.
 ///
-/// `identifies` is whether the client's certificate is presented, if the server requests one.
+/// `identifies` determines whether the client's certificate is presented if the server requests one.
 enum Route: Sendable, Hashable {
-    /// A connection to the server.
+    /// A connection to the server without a proxy.
     case direct(Origin, identifies: Bool)
     /// A connection to an HTTP proxy, which forwards requests in absolute form to any http origin.
     case forwarded(by: ProxyServer)
@@ -43,7 +43,7 @@ enum Route: Sendable, Hashable {
         }
     }
 
-    /// The name or the address to which the TCP connection is made, and the port.
+    /// The host name or address, and the port, of the TCP connection.
     var endpoint: (host: String, port: Int) {
         switch self {
         case .direct(let origin, _): (origin.hostWithoutBrackets, origin.port)
@@ -51,7 +51,7 @@ enum Route: Sendable, Hashable {
         }
     }
 
-    /// Whether requests and responses are inside TLS, with the server or with the proxy that forwards them.
+    /// Whether requests and responses are encrypted, to the server or to the proxy that forwards them.
     var isSecure: Bool { origin?.isSecure ?? proxy?.isSecure ?? false }
 }
 #endif

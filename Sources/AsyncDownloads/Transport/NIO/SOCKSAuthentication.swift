@@ -3,9 +3,9 @@ internal import NIOCore
 
 /// The authentication of a client to a SOCKS proxy by a user name and a password (RFC 1929).
 ///
-/// The handler is in front of a client that offers no authentication. It replaces the client's greeting by one that also
-/// offers a user name and a password, and answers the client that no authentication is required once the proxy has accepted
-/// them.
+/// The handler is in front of a SOCKS client that doesn't offer authentication. It replaces the client's greeting with
+/// one that also offers a user name and a password. When the proxy has accepted them, it tells the client that no
+/// authentication is required.
 final class SOCKSAuthentication: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -56,7 +56,7 @@ final class SOCKSAuthentication: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Passes an answer and what was received behind it to the client.
+    /// Passes an answer and the bytes received after it to the client.
     private func pass(_ answer: ByteBuffer, _ context: ChannelHandlerContext) {
         phase = .done
         context.fireChannelRead(wrapInboundOut(answer))

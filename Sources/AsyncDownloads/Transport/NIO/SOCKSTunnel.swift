@@ -2,10 +2,10 @@
 internal import NIOCore
 internal import NIOSOCKS
 
-/// The handler that request a tunnel from a SOCKS proxy (RFC 1928).
+/// A handler that requests a tunnel from a SOCKS proxy (RFC 1928).
 ///
-/// NIOSOCKS speaks the protocol, but for user names and passwords, which ``SOCKSAuthentication`` adds in front of it. This
-/// handler behind it observes the result, and removes all three when the tunnel is open.
+/// NIOSOCKS implements the protocol without user names and passwords, which ``SOCKSAuthentication`` adds in front of
+/// it. This handler, behind both, observes the result, and removes all three when the tunnel is open.
 final class SOCKSTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -13,7 +13,7 @@ final class SOCKSTunnel: ChannelInboundHandler, RemovableChannelHandler {
     private let authentication: SOCKSAuthentication?
     private var completion: ((Result<Void, any Error>) -> Void)?
 
-    /// Creates the request of a tunnel.
+    /// Creates a handler that requests one tunnel.
     ///
     /// - Parameters:
     ///   - origin: The server to which the tunnel leads.
@@ -41,7 +41,7 @@ final class SOCKSTunnel: ChannelInboundHandler, RemovableChannelHandler {
     /// Adds the handlers to the end of a pipeline.
     func add(to pipeline: ChannelPipeline.SynchronousOperations) throws {
         if let authentication { try pipeline.addHandler(authentication) }
-        // The last one, because the client begins when it is added.
+        // The client is added last, because it begins when it is added.
         try pipeline.addHandler(self)
         try pipeline.addHandler(client, position: .before(self))
     }

@@ -1,9 +1,10 @@
 #if ServerStack
 internal import NIOCore
 
-/// The handler in front of TLS that keeps the memory of each read for another one, after its bytes were decrypted.
+/// A handler in front of TLS that keeps the buffer of each read for another read, after its bytes were decrypted.
 ///
-/// Without TLS, the bytes of a read are those of a part, whose memory is kept when it has been passed to its handler.
+/// Without TLS, a part of a body is a slice of the read's buffer, so ``HandlerCalls`` keeps the buffer after the part
+/// was passed to the exchange's handler.
 final class SecureBufferRecycler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

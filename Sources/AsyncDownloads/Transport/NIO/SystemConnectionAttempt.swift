@@ -4,16 +4,16 @@ internal import NIOPosix
 
 /// An attempt to establish a connection: over TCP, through the tunnel of a proxy, and with TLS, as the route requires.
 ///
-/// NIO resolves the name and tries its addresses by RFC 8305 (happy eyeballs). One timer bounds all steps together. NIO can't
-/// stop resolving a name, so a canceled attempt ignores the result.
+/// NIO resolves the name and tries its addresses according to RFC 8305 (Happy Eyeballs). One timer limits all steps
+/// together. NIO can't cancel a name resolution, so a canceled attempt ignores its result.
 final class SystemConnectionAttempt: ConnectionAttempt {
     private enum State {
         case idle
         /// The name is being resolved, or addresses are being tried, with these channels so far.
         case connecting([any Channel], timer: Scheduled<Void>)
-        /// The proxy has accepted the TCP connection, and is opening a tunnel.
+        /// The TCP connection is established; if the route has a tunnel, the proxy is opening it.
         case tunneling(any Channel, timer: Scheduled<Void>)
-        /// The handshake of TLS is in progress, if the connection uses it.
+        /// The TLS handshake is in progress, if the connection uses TLS.
         case handshaking(any Channel, timer: Scheduled<Void>)
         case ended
     }
@@ -65,11 +65,12 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         let attempt = NIOLoopBound(self, eventLoop: pool.loop.eventLoop)
         let buffers = route.isSecure ? pool.loop.secureBuffers : pool.loop.buffers
         return ClientBootstrap(group: pool.loop.eventLoop)
-            // Later than the timer of the attempt.
+            // The attempt's own timer fires first.
             .connectTimeout(timeout + .seconds(1))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.recvAllocator, value: ReadBufferAllocator(buffers: buffers))
-            // Each read takes memory, and bytes that are read together with the end may not be delivered.
+            // Each read takes memory, and bytes that are read together with the end of the connection may not be
+            // delivered.
             .channelOption(.maxMessagesPerRead, value: 1)
             // Nothing is read before the handlers have been added.
             .channelOption(.autoRead, value: false)
@@ -85,7 +86,7 @@ final class SystemConnectionAttempt: ConnectionAttempt {
 
     private func connected(_ result: Result<any Channel, any Error>) {
         guard case .connecting(_, let timer) = state else {
-            // The attempt ended while the connection was on its way.
+            // The attempt ended before its result arrived.
             if case .success(let channel) = result { channel.close(promise: nil) }
             return
         }
@@ -105,7 +106,7 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         }
     }
 
-    /// Opens the tunnel if the route has one, and then the connection.
+    /// Opens the tunnel, if the route has one, and then the connection to the server.
     private func openTunnel(on channel: any Channel) throws {
         guard case .tunneled(let origin, _, let proxy) = route else { return try openConnection(on: channel) }
         let completion: (Result<Void, any Error>) -> Void = { result in
@@ -147,7 +148,7 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         }
     }
 
-    /// Ends the attempt with a result; an error before the connection to the server is about the proxy, if there is one.
+    /// Ends the attempt with a result; an error that occurs before the proxy, if any, has been passed names the proxy.
     private func end(_ result: Result<HTTPConnection, any Error>) {
         var result = result
         var isFailure = false
@@ -168,7 +169,7 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         }
     }
 
-    /// Ends the attempt; returns false if it has ended before.
+    /// Ends the attempt; returns false if it has already ended.
     private func finish(closingChannels closesChannels: Bool) -> Bool {
         let (openChannels, timer): ([any Channel], Scheduled<Void>?)
         switch state {

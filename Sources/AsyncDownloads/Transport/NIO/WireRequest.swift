@@ -2,7 +2,7 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// A request as it is sent, and the way to its server.
+/// A request as it is sent, and the route to its server.
 struct WireRequest: Sendable {
     let origin: Origin
     let route: Route
@@ -10,15 +10,15 @@ struct WireRequest: Sendable {
 
     /// Creates the request, with a Host field (RFC 9112, 3.2).
     ///
-    /// The request is in origin form (RFC 9112, 3.2.1), or in absolute form (3.2.2) for a proxy that forwards it. Such a
-    /// proxy is also given its credentials.
+    /// The request target is in origin form (RFC 9112, 3.2.1), or in absolute form (3.2.2) for a proxy that forwards
+    /// the request. For such a proxy, the request also contains the proxy's credentials.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - proxies: The choice of a proxy.
-    ///   - hasIdentity: Whether there is a client's certificate.
+    ///   - proxies: The rules that choose a proxy.
+    ///   - hasIdentity: Whether the transport has a client certificate.
     /// - Throws: ``DownloadError/Code/invalidRequest`` if the URL isn't an http or https URL, or contains bytes that
-    ///   would end the request line; or an error of the proxy's address.
+    ///   would end the request line; or the error for an invalid proxy address.
     init(_ request: ExchangeRequest, proxies: ProxyRules, hasIdentity: Bool) throws(DownloadError) {
         guard let origin = Origin(request.url), let target = Self.target(of: request.url) else {
             throw DownloadError(.invalidRequest, "not a valid URL")
