@@ -1,13 +1,13 @@
-/// A clock that measures how long the threads of an engine spend in callbacks of exchange handlers.
+/// A clock that measures the time that an engine's threads spend in callbacks of exchange handlers.
 ///
-/// Callbacks that several threads run at the same time are counted once.
+/// Time in which several callbacks run at once is counted once.
 final class CallbackClock: Sendable {
     private struct State {
         /// The total time in callbacks, up to the last time at which none was in progress.
         var total = Duration.zero
         /// The number of callbacks in progress.
         var count = 0
-        /// The start of the first of the callbacks in progress, if any.
+        /// The time at which the number of callbacks in progress last left zero; nil if none is in progress.
         var since: ContinuousClock.Instant?
     }
 
@@ -26,7 +26,7 @@ final class CallbackClock: Sendable {
         return callback()
     }
 
-    /// Counts a callback, or another time in which nothing can be received, as in progress.
+    /// Begins to count a callback, or another interval in which nothing can be received.
     func begin() {
         let now = ContinuousClock.now
         state.withLock { state in
@@ -35,7 +35,7 @@ final class CallbackClock: Sendable {
         }
     }
 
-    /// Ends what ``begin()`` has begun.
+    /// Ends the counting that a call of ``begin()`` began.
     func end() {
         let now = ContinuousClock.now
         state.withLock { state in

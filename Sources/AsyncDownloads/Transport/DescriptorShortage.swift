@@ -8,7 +8,7 @@ internal import Glibc
 
 /// A test of whether the process or the system has reached its limit of open file descriptors.
 ///
-/// Engines don't report why they couldn't create a socket, or end the process.
+/// Engines don't report a shortage as the reason why they couldn't create a socket, or they end the process.
 enum DescriptorShortage {
     /// Returns an error if `count` more descriptors can't be opened, or `nil` if they can.
     ///

@@ -1,14 +1,15 @@
 /// The speed at which a handler takes large parts of a body.
 ///
-/// One part says little, because its thread may have been suspended meanwhile. The majority of the last parts decides. A
-/// part that takes very long decides alone: while it is passed on an event loop, the loop can't do anything else.
+/// The speed is judged by most of the recent parts, because the thread that passed a single one may have been suspended
+/// meanwhile. One part that takes very long is enough to make a handler slow: while a part is passed on an event loop,
+/// the loop can't do anything else.
 struct HandlerSpeed: Sendable {
-    /// The number of fast parts in succession after which slow ones are forgotten.
+    /// The number of successive fast parts after which all slow ones are forgotten.
     private static let memory = 8
-    /// The time from which one part is enough.
+    /// The time from which a single part makes the handler slow.
     private static let longTime = Duration.milliseconds(50)
 
-    /// The number of slow parts that no fast part has followed, at most ``memory``.
+    /// The number of slow parts minus the number of fast ones, kept between 0 and ``memory``.
     private var slowCount = 0
 
     /// Whether the handler takes most parts at less than a gigabyte per second, for example because of a slow disk.

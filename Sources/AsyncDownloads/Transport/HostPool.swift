@@ -5,10 +5,10 @@ enum HostPool {
     private static let leastSize = 256
     private static let mostSize = 1 << 20
 
-    /// Returns the number of connections with one host at which no exchange waits in the pool of an engine.
+    /// Returns a number of connections with one host that is large enough that no exchange waits in an engine's pool.
     ///
-    /// Each transfer may have as many exchanges as ``maximumExchangeCount``, and a connection that is being
-    /// closed still counts.
+    /// Each transfer may have up to ``maximumExchangeCount`` exchanges. The number is doubled, because connections that
+    /// are being closed still count.
     static func size(forTransfers count: Int) -> Int {
         let (size, overflow) = count.multipliedReportingOverflow(by: 2 * maximumExchangeCount)
         return overflow ? mostSize : min(max(leastSize, size), mostSize)

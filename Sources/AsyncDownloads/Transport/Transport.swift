@@ -4,16 +4,16 @@ package import struct Foundation.URL
 ///
 /// An adapter doesn't follow redirects, retry, cache, store cookies, or request compression; higher layers decide about
 /// all of these. It calls an exchange's handler in order and never concurrently, on a thread of the engine. It reports
-/// the end of an exchange only after the callbacks before it have returned; ``Exchange/cancel()`` may be called inside
-/// one. A transfer tolerates an engine that violates these rules (``ExchangeReceiver``).
+/// the end of an exchange only after all earlier callbacks have returned, even if ``Exchange/cancel()`` is called
+/// inside a callback. A transfer tolerates an engine that violates these rules (``ExchangeReceiver``).
 package protocol Transport: Sendable {
     /// The largest number of bytes that one exchange should request; `nil` if the engine can hold back a fast server.
     ///
-    /// It is also `nil` for URLSession on Apple platforms, where holding back relies on a suspended task to stop reading.
-    /// How much such a task still reads has not been measured.
+    /// The value is also `nil` for URLSession on Apple platforms, on the assumption that a suspended task stops
+    /// reading. How much a suspended task still reads has not been measured.
     var windowLength: Int64? { get }
 
-    /// Whether the engine decodes content codings, so that the declared length of a coded body isn't that of its bytes.
+    /// Whether the engine decodes content codings, so that the bytes of a coded body don't have the declared length.
     var decodesContent: Bool { get }
 
     /// Whether requests go to a proxy on this machine, so that servers can be reached without a network.
@@ -25,9 +25,9 @@ package protocol Transport: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - neighbor: Another exchange of the same file, which this transport has started, if there is one. The new one
-    ///     needs a connection that the other exchanges of the file don't use. An engine with several threads should
-    ///     deliver the bytes of both on one thread if that is faster, since they are written to one file.
+    ///   - neighbor: Another exchange of the same file that this transport has started; nil if there is none. The new
+    ///     exchange needs a connection that the other exchanges of the file don't use. An engine with several threads
+    ///     should deliver the bytes of both on one thread if that is faster, since they are written to one file.
     ///   - handler: The receiver of the exchange's events.
     func start(
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
@@ -35,9 +35,8 @@ package protocol Transport: Sendable {
 
     /// Ends all exchanges and releases the engine; no exchange can be started afterward.
     ///
-    /// Connections may be closed after this function has returned.
-    ///
-    /// The end of an exchange whose handler is still busy may be reported after this function has returned.
+    /// Connections may be closed, and the end of an exchange whose handler is still busy may be reported, after this
+    /// function has returned.
     func shutdown() async
 }
 
@@ -60,9 +59,10 @@ package struct ExchangeRequest: Sendable, Hashable {
     package var url: URL
     /// All header fields that the package sends.
     package var headers: HeaderFields
-    /// Whether the client may prove its identity to the server: false after a redirect to another origin (rule 11).
+    /// Whether the client may present its certificate to the server: false after a redirect to another origin (rule
+    /// 11).
     package var sendsCredentials: Bool
-    /// The networks that the request may use, for an engine whose system enforces them.
+    /// The networks that the request may use, for engines that can enforce this.
     package var networkAccess: NetworkAccess
 
     package init(
@@ -87,8 +87,8 @@ package protocol Exchange: Sendable {
 
     /// The total time in which this exchange could not receive anything because this process was busy.
     ///
-    /// This is the time in callbacks of its handler, and of other exchanges' handlers that have to return first. The
-    /// time includes a callback in progress.
+    /// The time is spent in callbacks of the exchange's handler, and of other handlers for which the exchange has to
+    /// wait. It includes a callback in progress.
     var callbackTime: Duration { get }
 }
 
@@ -107,15 +107,15 @@ struct FailedExchange: Exchange {
 package protocol ExchangeHandler: AnyObject, Sendable {
     /// The largest number of bytes that one call should deliver; nil for any number.
     ///
-    /// An engine that can't divide what it has read may deliver more. The value may change during the exchange.
+    /// An engine that can't divide the bytes of a read may deliver more. The value may change during the exchange.
     var longestPart: Int? { get }
 
-    /// Receives that the exchange waits until the device has a network connection, or that it no longer does.
+    /// Handles that the exchange begins, or ceases, to wait for a network connection of the device.
     ///
     /// Engines that fail without a connection instead of waiting for one never call this function.
     func exchangeWaits(forConnectivity isWaiting: Bool)
 
-    /// Receives the connection on which the exchange takes place, from engines that know it, at any time before the end.
+    /// Receives information about the connection of the exchange, at any time before the end; not all engines call it.
     func exchangeUses(_ connection: ExchangeConnection)
 
     /// Receives the head of the final response; interim responses (1xx) aren't reported.
@@ -136,9 +136,9 @@ extension ExchangeHandler {
     package func exchangeUses(_ connection: ExchangeConnection) {}
 }
 
-/// What an engine reports about the connection of an exchange.
+/// The information that an engine reports about the connection of an exchange.
 package struct ExchangeConnection: Sendable, Hashable {
-    /// Whether the connection has served another exchange before.
+    /// Whether the connection has already served another exchange.
     package var isReused: Bool
     /// The name of the protocol (RFC 7301); nil if the engine doesn't report it.
     package var protocolName: String?
@@ -154,9 +154,9 @@ package enum Readiness: Sendable {
     case ready
     /// The handler can receive the next event when the gate opens.
     ///
-    /// Until then, AsyncHTTPClient and the engine over SwiftNIO read at most two mebibytes, and URLSession on Linux at most
-    /// one window, unless the server ignores ranges; the engine keeps these bytes in memory. For URLSession on Apple
-    /// platforms, no bound has been measured (``Transport/windowLength``).
+    /// Until the gate opens, an engine keeps in memory the bytes that it still reads: at most two mebibytes for
+    /// AsyncHTTPClient and the engine over SwiftNIO, and at most one window for URLSession on Linux, unless the server
+    /// ignores ranges. For URLSession on Apple platforms, no limit has been measured (``Transport/windowLength``).
     case notYet(Gate)
 }
 

@@ -8,7 +8,7 @@ extension ByteBuffer: BodyPart {
 
     mutating func append(_ part: ByteBuffer) { writeImmutableBuffer(part) }
 
-    // A slice keeps the whole buffer into which it was read.
+    // A slice retains the whole buffer into which it was read, so the bytes are copied.
     func compacted() -> ByteBuffer { ByteBuffer(bytes: readableBytesView) }
 }
 #endif

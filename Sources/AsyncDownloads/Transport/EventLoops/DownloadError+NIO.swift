@@ -5,7 +5,7 @@ internal import NIOPosix
 internal import NIOSSL
 
 extension DownloadError {
-    /// Creates an error from one that NIO reported; a download error is used unchanged.
+    /// Creates an error from an error of NIO; a download error is used unchanged.
     ///
     /// - Parameters:
     ///   - error: The reported error.
@@ -39,7 +39,7 @@ extension DownloadError {
         }
     }
 
-    /// The codes of a failed connection to a literal address, which needs no name resolution.
+    /// The error codes of a failed connection to a literal address, which isn't reported as an `NIOConnectionError`.
     private static let refusals = Set(
         [
             POSIXErrorCode.ECONNREFUSED, .EHOSTUNREACH, .ENETUNREACH, .EHOSTDOWN, .ENETDOWN, .EADDRNOTAVAIL,
@@ -57,7 +57,8 @@ extension DownloadError {
             return DownloadError(nio: failure, hasHead: false)
         }
         let reason = error.connectionErrors.first.map { "\($0.error)" } ?? "the host has no address"
-        // A device without IPv6 reports that it has no such connection for one of the addresses of many hosts.
+        // A device without IPv6 reports an unreachable network for a host's IPv6 addresses, so one such error isn't
+        // enough.
         let isOffline =
             !failures.isEmpty && failures.count == error.connectionErrors.count
             && failures.allSatisfy { offlineNumbers.contains($0.errnoCode) }

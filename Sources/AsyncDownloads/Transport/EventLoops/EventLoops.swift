@@ -15,14 +15,15 @@ enum EventLoops {
 
     /// The number of file descriptors that must be available before the loops are created.
     ///
-    /// NIO ends the process if it can't open the three descriptors of each loop. Other threads may open some between
-    /// the check and the creation: a partial file and its lock, and those by which libdispatch examines its threads.
+    /// NIO ends the process if it can't open the three descriptors of each loop. Other threads may open more
+    /// descriptors between the check and the creation, for a partial file and its lock, or in libdispatch to examine
+    /// its threads.
     static var descriptorCount: Int { 3 * count + 4 }
 
     private static var count: Int { NIOSingletons.groupLoopCountSuggestion }
 }
 
-/// An event loop, and what its exchanges share.
+/// An event loop, with the queue, clock, and buffers that its exchanges share.
 final class DeliveryLoop: Sendable {
     let eventLoop: any EventLoop
     /// The queue on which large parts are passed to their handlers while the loop reads the next ones.
@@ -44,38 +45,39 @@ final class DeliveryLoop: Sendable {
     /// Counts an exchange that has received a large part.
     func beginLargeBody() { changeLargeBodies(by: 1) }
 
-    /// Ends what ``beginLargeBody()`` has begun.
+    /// Removes an exchange from the count of ``beginLargeBody()``.
     func endLargeBody() { changeLargeBodies(by: -1) }
 
     private func changeLargeBodies(by difference: Int) {
         largeBodies.withLock { count in
             count += difference
-            // Under the lock, so that the last change decides.
+            // The buffers are adapted under the lock, so that the last count takes effect.
             buffers.adapt(toLargeBodies: count)
             secureBuffers.adapt(toLargeBodies: count)
         }
     }
 }
 
-/// Chooses the event loops of exchanges.
+/// The choice of event loops for exchanges.
 ///
-/// Successive exchanges with an origin use the same loop and therefore its connections. Exchanges of different files
-/// use all loops equally.
+/// Successive exchanges with an origin use the same loop, and therefore its connections. Simultaneous exchanges of
+/// different files are distributed evenly over the loops.
 struct LoopChoice: Sendable {
     /// The numbers of running exchanges with each origin, by the positions of their loops.
     private var running: [Origin?: [Int]] = [:]
 
-    /// Returns the position of the loop of an exchange that begins, among `count` loops: that of its neighbor, or the
-    /// one that has the fewest exchanges with the origin.
+    /// Returns the position of the loop for a new exchange, among `count` loops: the neighbor's loop, or the loop with
+    /// the fewest exchanges with the origin.
     mutating func begin(with origin: Origin?, beside neighbor: Int? = nil, of count: Int) -> Int {
         let first = Int(UInt(bitPattern: origin.hashValue) % UInt(count))
         return Self.add(to: neighbor, of: &running[origin, default: Array(repeating: 0, count: count)], from: first)
     }
 
-    /// Increments the number of the neighbor's loop; without a neighbor, the smallest number, the first one from a
-    /// position on.
+    /// Increments the number at the neighbor's position, or, without a neighbor, the smallest number.
     ///
-    /// - Returns: The position of the number.
+    /// If several numbers are the smallest, the first of them from a given position on is incremented.
+    ///
+    /// - Returns: The position of the incremented number.
     private static func add(to neighbor: Int?, of numbers: inout [Int], from first: Int) -> Int {
         let choice = neighbor ?? smallest(of: numbers, from: first)
         numbers[choice] += 1

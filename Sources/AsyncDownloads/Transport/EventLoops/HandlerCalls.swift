@@ -2,7 +2,7 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Calls the handler of one exchange, and measures how fast it is and whether the body is large.
+/// The calls of one exchange's handler, which also measure the handler's speed and detect large bodies.
 ///
 /// The engine chooses the thread of each call, and never makes two calls at once.
 final class HandlerCalls: Sendable {
@@ -14,11 +14,11 @@ final class HandlerCalls: Sendable {
 
     /// The number of bytes from which a part is large.
     private static let largeLength = 128 << 10
-    /// The same with TLS, whose parts are shorter than what was read.
+    /// The number of bytes from which a part is large with TLS, where parts are shorter than the reads.
     private static let secureLargeLength = 32 << 10
-    /// The number of bytes that a slow handler takes at once.
+    /// The largest number of queued bytes that are passed to a slow handler at once.
     private static let slowLength = 128 << 10
-    /// The number of queued bytes at which a connection isn't read.
+    /// The number of queued bytes from which a connection isn't read.
     private static let capacity = 768 << 10
     /// The capacity under a bandwidth limit, which keeps the queue full.
     private static let limitedCapacity = 256 << 10
@@ -26,12 +26,12 @@ final class HandlerCalls: Sendable {
     /// The event loop of the exchange, with its delivery queue.
     private let loop: DeliveryLoop
     private let handler: any ExchangeHandler
-    /// The buffers that parts are read into; nil with TLS, because NIOSSL uses the buffers of its parts again.
+    /// The buffers into which parts are read; nil with TLS, because NIOSSL reuses the buffers of its parts.
     private let buffers: ReadBuffers?
     private let whenEnded: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// Creates the calls of one exchange.
+    /// Creates the calls for one exchange.
     ///
     /// - Parameters:
     ///   - handler: The handler of the exchange.
@@ -53,22 +53,28 @@ final class HandlerCalls: Sendable {
             leastLength: isSecure ? .max : largeLength, joinedLength: ReadBuffers.length, capacity: capacity)
     }
 
-    /// Whether large parts should be passed on the event loop: the handler is fast, and no other large body has to be read.
+    /// Whether large parts should be passed on the event loop: true if the handler is fast and the loop has no other
+    /// large body to read.
     var shouldPassOnLoop: Bool { !state.withLock(\.speed.isSlow) && loop.largeBodyCount <= 1 }
 
-    /// The largest number of bytes that the handler takes at once; nil for any number.
+    /// The largest number of bytes that the handler accepts at once; nil for any number.
     ///
-    /// Like every call of the handler, this one must not be made under a lock.
+    /// Don't use this property under a lock, because it calls the handler.
     var longestPart: Int? { handler.longestPart }
 
-    /// Returns the largest number of bytes of a queued part to pass at once, if the handler takes `longest` at once.
+    /// Returns the largest number of bytes of a queued part to pass at once.
+    ///
+    /// - Parameter longest: The largest number of bytes that the handler accepts at once; nil for any number.
     func longestQueuedPart(_ longest: Int?) -> Int? {
         state.withLock(\.speed.isSlow) ? min(longest ?? .max, Self.slowLength) : longest
     }
 
-    /// Adds a part that has arrived to the queue, unless it is to be passed at once.
+    /// Adds a part that has arrived to the queue, unless it should be passed at once.
     ///
-    /// - Parameter longest: The largest number of bytes that the handler takes at once.
+    /// - Parameters:
+    ///   - part: The part.
+    ///   - longest: The largest number of bytes that the handler accepts at once; nil for any number.
+    ///   - queue: The queue of the exchange.
     func arrived(
         _ part: ByteBuffer, longest: Int?, in queue: inout PartQueue<ByteBuffer>
     ) -> PartQueue<ByteBuffer>.Decision {
@@ -76,12 +82,12 @@ final class HandlerCalls: Sendable {
         return queue.arrived(part, longest: longest, passesLarge: shouldPassOnLoop)
     }
 
-    /// Passes the connection; on the event loop.
+    /// Passes information about the connection; called on the event loop.
     func pass(_ connection: ExchangeConnection) {
         handler.exchangeUses(connection)
     }
 
-    /// Passes the head; on the event loop.
+    /// Passes the head; called on the event loop.
     func pass(_ head: HTTPResponseHead) -> Readiness {
         let head = ResponseHead(
             status: StatusCode(Int(head.status.code)),
@@ -89,7 +95,7 @@ final class HandlerCalls: Sendable {
         return loop.clock.measure { handler.exchangeReceivedHead(head) }
     }
 
-    /// Passes a part, and keeps its memory for another read.
+    /// Passes a part, and then keeps its buffer for another read.
     func pass(_ part: ByteBuffer) -> Readiness {
         let start = part.readableBytes >= Self.largeLength ? ContinuousClock.now : nil
         let readiness = part.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
@@ -101,7 +107,7 @@ final class HandlerCalls: Sendable {
         return readiness
     }
 
-    /// Counts the exchange as one with a large body if the part is large; once.
+    /// Counts the exchange, once, as having a large body if the part is large.
     func countIfLarge(_ part: ByteBuffer) {
         guard part.readableBytes >= (buffers == nil ? Self.secureLargeLength : Self.largeLength) else { return }
         let isFirst = state.withLock { state in
@@ -111,7 +117,7 @@ final class HandlerCalls: Sendable {
         if isFirst { loop.beginLargeBody() }
     }
 
-    /// Reports the end.
+    /// Reports the end of the exchange to the handler.
     func report(_ end: ExchangeEnd) {
         whenEnded()
         if state.withLock(\.isLarge) { loop.endLargeBody() }

@@ -3,19 +3,20 @@ internal import NIOCore
 
 /// The buffers into which the connections of one event loop read.
 ///
-/// A buffer is used again as soon as its bytes were passed on, by whichever connection reads next. Small bodies, which are
+/// As soon as the bytes of a buffer were passed on, the next connection that reads uses it. Small bodies, which are
 /// passed on where they arrive, therefore need a single buffer for all connections of the loop, and its memory stays in
-/// the cache. With a buffer for each connection, 16 connections took 4 MiB more.
+/// the processor's cache. With a buffer for each connection, 16 connections took 4 MiB more.
 final class ReadBuffers: Sendable {
     /// The number of bytes that are read at a time.
     static let length = 512 << 10
-    /// The same while the loop reads a single large body, which takes less time with fewer reads.
+    /// The number of bytes that are read at a time while the loop reads a single large body, which takes less time with
+    /// fewer reads.
     ///
-    /// With several bodies, parts of this length would fill their queues, so that none is read while one is written.
+    /// With several bodies, parts of this length would fill the queues, so that no body is read while one is written.
     static let singleLength = 1 << 20
     /// The number of bytes that connections with TLS read at a time, unless the loop reads a single large body.
     ///
-    /// NIOSSL has a buffer for each connection, which grows to the length of what is read.
+    /// NIOSSL has a buffer for each connection, which grows to the length of the reads.
     static let secureLength = 128 << 10
     /// The number of unused buffers that are kept.
     private static let capacity = 4
@@ -28,6 +29,8 @@ final class ReadBuffers: Sendable {
     private let length: Int
     private let state: Mutex<State>
 
+    /// Creates an empty collection of buffers.
+    ///
     /// - Parameter length: The number of bytes that are read at a time, unless the loop reads a single large body.
     init(length: Int = ReadBuffers.length) {
         self.length = length
@@ -53,14 +56,15 @@ final class ReadBuffers: Sendable {
         let address = Self.address(of: buffer)
         state.withLock { state in
             guard buffer.storageCapacity == state.length, state.unused.count < Self.capacity else { return }
-            // The parts of one read that are passed separately have the same memory.
+            // Several parts that come from one read have the same memory.
             if state.unused.contains(where: { Self.address(of: $0) == address }) { return }
             state.unused.append(buffer)
         }
     }
 
-    /// Chooses the length of the buffers by the number of large bodies that the loop reads; without any, one unused
-    /// buffer is kept.
+    /// Sets the length of the buffers for the number of large bodies that the loop reads.
+    ///
+    /// Without large bodies, at most one unused buffer is kept.
     func adapt(toLargeBodies count: Int) {
         state.withLock { state in
             let length = count == 1 ? Self.singleLength : self.length
@@ -75,11 +79,11 @@ final class ReadBuffers: Sendable {
     }
 }
 
-/// The allocator of one connection's read buffers, which takes them from those of its event loop.
+/// The allocator of one connection's read buffers, which uses the buffers of the connection's event loop.
 struct ReadBufferAllocator: RecvByteBufferAllocator {
     /// The length of the first read.
     ///
-    /// NIO keeps a connection's first buffer for as long as the connection exists.
+    /// The first buffer is small, because NIO keeps it while the connection exists.
     private static let firstLength = 16 << 10
 
     let buffers: ReadBuffers
@@ -91,7 +95,7 @@ struct ReadBufferAllocator: RecvByteBufferAllocator {
         hasRead ? buffers.take(from: allocator) : allocator.buffer(capacity: Self.firstLength)
     }
 
-    // NIO would otherwise use the first buffer again.
+    // With another result, NIO would reuse the first buffer.
     func nextBufferSize() -> Int? { nil }
 
     mutating func record(actualReadBytes: Int) -> Bool {

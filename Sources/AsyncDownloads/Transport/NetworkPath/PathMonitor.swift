@@ -6,10 +6,10 @@ package protocol PathMonitor: Sendable {
     /// Determines the path again, in case a change has not been reported yet.
     func refresh()
 
-    /// Calls `body` with the present path before this function returns, and with each later path, until the result is
+    /// Calls `body` with the present path before this function returns, and with each later path until the result is
     /// canceled.
     ///
-    /// Later calls are made on any thread; two of them may arrive in the wrong order, so ``path`` decides.
+    /// Later calls are made on any thread and may arrive out of order; ``path`` always has the latest value.
     func observe(_ body: @escaping @Sendable (NetworkPath) -> Void) -> any ScheduledAction
 }
 
@@ -30,10 +30,10 @@ package final class ManualPathMonitor: PathMonitor {
 
     private let state = Mutex(State())
 
-    /// Creates a monitor with a path that every download may use.
+    /// Creates a monitor whose path every download may use.
     package init() {}
 
-    /// The present path; setting another one notifies the observers.
+    /// The present path; setting a different one notifies the observers.
     package var path: NetworkPath {
         get { state.withLock(\.path) }
         set { update { $0 = newValue } }
@@ -41,8 +41,8 @@ package final class ManualPathMonitor: PathMonitor {
 
     /// Changes the path, and notifies the observers if it differs.
     ///
-    /// - Parameter change: Determines the path. It is called under the lock, so that an earlier finding never replaces a later
-    ///   one.
+    /// - Parameter change: Determines the path. The closure is called under the lock, so that an outdated path never
+    ///   replaces a newer one.
     func update(_ change: (inout NetworkPath) -> Void) {
         let (observers, path) = state.withLock { state in
             let former = state.path

@@ -4,7 +4,7 @@ internal import Network
 
 /// The network path of the device, as the system's path monitor reports it.
 final class SystemPathMonitor: PathMonitor {
-    /// The monitor of this process, which runs from its first use on.
+    /// The monitor of this process, which starts with its first use and is never stopped.
     static let shared = SystemPathMonitor()
 
     private struct Watch: @unchecked Sendable {  // The monitor may be used from any thread.
@@ -19,7 +19,7 @@ final class SystemPathMonitor: PathMonitor {
         watch.monitor.start(queue: DispatchQueue(label: "async-downloads.network-path", qos: .utility))
     }
 
-    /// The path; until the system has reported one, every download may use it.
+    /// The present path; until the system has reported one, a path that every download may use.
     var path: NetworkPath { present.path }
 
     func refresh() {}
@@ -29,7 +29,7 @@ final class SystemPathMonitor: PathMonitor {
 
 extension NetworkPath {
     fileprivate init(_ path: NWPath) {
-        // A path that requires a connection, such as a VPN on demand, is established by a request.
+        // With `requiresConnection`, for example for an on-demand VPN, a request establishes the path.
         isSatisfied = path.status != .unsatisfied
         usesCellular = path.usesInterfaceType(.cellular)
         isExpensive = path.isExpensive

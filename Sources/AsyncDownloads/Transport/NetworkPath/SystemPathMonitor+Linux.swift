@@ -7,12 +7,12 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// The network of the machine, whose path is satisfied while an interface other than the loopback interface is usable.
+/// The network path of the machine, which is satisfied while an interface other than the loopback interface is usable.
 ///
-/// The kernel reports each change of a link or an address (rtnetlink(7)), after which the interfaces are examined again.
-/// Where it doesn't, as in some sandboxes, the path always counts as satisfied.
+/// The kernel reports each change of a link or an address (rtnetlink(7)), after which the interfaces are examined
+/// again. If these reports are unavailable, as in some sandboxes, the path always counts as satisfied.
 final class SystemPathMonitor: PathMonitor {
-    /// The monitor of this process, which runs from its first use on.
+    /// The monitor of this process, which starts with its first use and is never stopped.
     static let shared = SystemPathMonitor()
 
     private struct Watch: @unchecked Sendable {  // A source may be used on any thread.
@@ -107,12 +107,12 @@ struct NetworkInterface: Sendable, Hashable {
     }
 
     let flags: Flags
-    /// The address in the order of the network: 4 bytes, or 16.
+    /// The address in network byte order: 4 bytes for IPv4, or 16 for IPv6.
     let address: [UInt8]
 
     /// Whether the interface may lead to another machine.
     ///
-    /// A loopback interface may have addresses of a wider scope, which packets to other machines can use.
+    /// A loopback interface may also have global addresses, with which other machines can be reached.
     var isUsable: Bool {
         guard flags.contains([.up, .running]) else { return false }
         return !flags.contains(.loopback) || !isLoopbackAddress
@@ -122,7 +122,7 @@ struct NetworkInterface: Sendable, Hashable {
         address.count == 4 ? address.first == 127 : address.dropLast().allSatisfy { $0 == 0 }
     }
 
-    /// The interfaces of this machine, once for each address; nil if the system doesn't list them.
+    /// The interfaces of this machine, one element for each address; nil if the system doesn't list them.
     static var all: [Self]? {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return nil }
@@ -137,9 +137,9 @@ struct NetworkInterface: Sendable, Hashable {
         return interfaces
     }
 
-    /// Returns the address that a `sockaddr` contains; nil for one that isn't of the Internet protocol.
+    /// Returns the address that a `sockaddr` contains; nil if it isn't an IPv4 or IPv6 address.
     ///
-    /// The bytes are read by their positions (ip(7), ipv6(7)), because several modules declare the structures.
+    /// The bytes are read at fixed offsets (ip(7), ipv6(7)), because several modules declare the structures.
     private static func address(at pointer: UnsafePointer<sockaddr>) -> [UInt8]? {
         let bytes = UnsafeRawPointer(pointer)
         let (offset, count): (Int, Int)

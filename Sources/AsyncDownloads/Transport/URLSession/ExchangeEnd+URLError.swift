@@ -6,7 +6,7 @@ internal import FoundationNetworking
 #endif
 
 extension ExchangeEnd {
-    /// Creates an end from the error with which a task completed, or from `nil` for a task without an error.
+    /// Creates an end from the error with which a task completed; `nil` for a task without an error.
     ///
     /// A body that ends early without an error is detected by a higher layer, which counts the bytes.
     ///
@@ -42,12 +42,13 @@ extension ExchangeEnd {
                 isRetryable: Self.isRetryable(code)))
     }
 
-    /// Returns whether a failure may be temporary although its meaning usually is not, or nil for the usual answer.
+    /// Returns whether a failure is retryable, if this differs from other failures with the same meaning; otherwise
+    /// nil.
     private static func isRetryable(_ code: URLError.Code) -> Bool? {
         switch code {
-        // Servers that are starting or overloaded end handshakes; the errors of certificates have other codes.
+        // Servers that are starting or overloaded end handshakes; certificate errors have other codes.
         case .secureConnectionFailed: true
-        // The bytes of one response could not be decoded.
+        // The next response may be well-formed.
         case .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse, .badServerResponse: true
         default: nil
         }

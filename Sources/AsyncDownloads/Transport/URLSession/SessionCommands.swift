@@ -3,8 +3,8 @@ internal import Foundation
 /// A serial queue of calls to a session, run on a separate thread that exists while the queue isn't empty.
 ///
 /// On Linux, a call to a session blocks until the session has read all available bytes, which never happens if a server
-/// sends endless trailers. Dispatch's threads aren't used, because a process has at most 255 of them and the sessions
-/// that block the calls need them, too.
+/// sends endless trailers. The calls don't run on Dispatch's threads, because a process has at most 255 of them, which
+/// the sessions also need.
 final class SessionCommands: Sendable {
     private struct State {
         var commands: [@Sendable () -> Void] = []

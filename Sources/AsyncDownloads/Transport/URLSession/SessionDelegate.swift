@@ -16,7 +16,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         var isCancelled = false
         /// Whether the task waits for a network connection.
         var isWaiting = false
-        /// Whether a redirect's completion handler is being called at present, to refuse the redirect.
+        /// Whether the completion handler of a redirect is being called to refuse the redirect.
         var isRefusing = false
         var isHeld = false
         var heldBytes: [Data] = []
@@ -28,10 +28,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         /// The number of exchanges that have begun and whose end was not reported.
         var exchangeCount = 0
         var isClosed = false
-        /// The watch for a network connection, which exists while a task waits for one.
+        /// The observation of the network path, which exists while a task waits for a connection.
         var watch: (any ScheduledAction)?
 
-        /// Removes a task, whose end is reported next.
+        /// Removes a task whose end is about to be reported.
         mutating func remove(_ task: URLSessionTask) {
             slots[task.taskIdentifier] = nil
             exchangeCount -= 1
@@ -41,7 +41,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     private let state = Mutex(State())
     /// The queue of calls to the session.
     let commands = SessionCommands()
-    /// The clock of the callbacks, all of which arrive on the session's serial queue.
+    /// The clock that measures the callbacks on the session's serial queue.
     let clock = CallbackClock()
 
     private let network: (any PathMonitor)?
@@ -51,7 +51,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     /// Creates a delegate of one session.
     ///
     /// - Parameters:
-    ///   - network: The network; nil if tasks of this system never wait for one.
+    ///   - network: The monitor of the network path; nil on systems where tasks never wait for a connection.
     ///   - challenge: Answers the challenges of connections; nil leaves them to the system.
     init(
         network: (any PathMonitor)? = SessionDelegate.platformNetwork,
@@ -73,10 +73,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     /// Creates a task and registers its handler before the task can report an event; returns `nil` after ``close(_:)``.
     ///
-    /// Call this function in one of the ``commands`` only: ``close(_:)`` adds its command after it has prevented new
-    /// tasks, so no task is created in an invalidated session.
+    /// Call this function only in one of the ``commands``: ``close(_:)`` prevents new tasks before it adds its command,
+    /// so no task is created in an invalidated session.
     ///
-    /// - Parameter permitsIdentity: Whether the client may present a certificate.
+    /// - Parameters:
+    ///   - make: Creates the task.
+    ///   - permitsIdentity: Whether the client may present a certificate.
+    ///   - handler: The handler of the exchange.
     func makeTask(
         _ make: () -> URLSessionDataTask, permitsIdentity: Bool = true, handler: any ExchangeHandler
     ) -> URLSessionDataTask? {
@@ -85,7 +88,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             return !state.isClosed
         }
         guard mayCreate else { return nil }
-        // Not under the lock: creating a task may wait for the session, and the session may wait for the lock.
+        // The task isn't created under the lock, because its creation may wait for the session, which may wait for the
+        // lock.
         let task = make()
         state.withLock {
             $0.slots[task.taskIdentifier] = Slot(handler: handler, permitsIdentity: permitsIdentity)
@@ -93,7 +97,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         return task
     }
 
-    /// Returns whether the client may present a certificate for a task; false for one that has ended.
+    /// Returns whether the client may present a certificate for a task; false for a task that has ended.
     func permitsIdentity(_ task: URLSessionTask) -> Bool {
         state.withLock { $0.slots[task.taskIdentifier]?.permitsIdentity ?? false }
     }
@@ -103,7 +107,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         state.withLock { $0.slots[task.taskIdentifier]?.handler }
     }
 
-    /// Cancels a task that has not ended.
+    /// Cancels a task; does nothing if it has ended.
     func cancel(_ task: URLSessionTask) {
         // During a refusal, the redirect callback cancels the task after it has refused the redirect.
         let canCancelNow = state.withLock { state in
@@ -161,7 +165,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             return nil
         }
         guard let handler else { return }
-        // On Linux, a redirect without a usable target isn't reported as a response; only the task has its head.
+        // On Linux, a redirect without a usable target isn't reported to the delegate; only the task has its head.
         if !hasHead, let head = task.response.flatMap(ResponseHead.init), head.status.isRedirect {
             _ = clock.measure { handler.exchangeReceivedHead(head) }
         }
@@ -180,7 +184,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         }
         guard isAnswered else { return }
         completionHandler(nil)
-        // A cancellation during the refusal doesn't cancel the task itself, because that must follow the refusal.
+        // The task must be canceled after the refusal, so ``cancel(_:)`` leaves this to the present function.
         let isCancelled = state.withLock { state in
             state.slots[task.taskIdentifier]?.isRefusing = false
             return state.slots[task.taskIdentifier]?.isCancelled ?? false
@@ -190,7 +194,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     // MARK: Connectivity
 
-    /// Reports that a task waits for a network connection, which the system does once for each task.
+    /// Reports that a task waits for a network connection; the system calls this at most once for each task.
     func taskWaits(_ task: URLSessionTask, in session: URLSession) {
         let handler = state.withLock { state in
             state.slots[task.taskIdentifier]?.isWaiting = true
@@ -227,7 +231,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         guard case .notYet(let gate) = readiness else { return }
         state.withLock { $0.slots[task.taskIdentifier]?.isHeld = true }
         holdBack(task, true)
-        // The delegate's queue keeps the order: held events are delivered before those that arrive later.
+        // The delegate's queue keeps the order: held events are delivered before later ones.
         gate.onOpen { [self] in
             session.delegateQueue.addOperation { [self] in release(task, in: session) }
         }

@@ -7,9 +7,9 @@ internal import FoundationNetworking
 
 /// The URL sessions of one transport, with their delegates.
 ///
-/// Over HTTP/2 or HTTP/3, a session has one connection with a host, which all requests share. The first exchanges of all
-/// files use the first session. Each further exchange of a file needs a connection, and therefore one of the other
-/// sessions, in which no other exchange is running as long as there are few of them.
+/// Over HTTP/2 or HTTP/3, a session has one connection with a host, which all requests share. The first exchanges of
+/// all files use the first session. Each additional exchange of a file needs a separate connection, so it uses another
+/// session: one without a running exchange, unless the maximum number of sessions is reached.
 final class SessionSet: Sendable {
     /// A session and its delegate.
     struct Member {
@@ -28,21 +28,23 @@ final class SessionSet: Sendable {
     }
 
     private struct State {
-        /// The sessions of further exchanges.
+        /// The sessions of additional exchanges.
         var further: [Member] = []
         var isClosed = false
     }
 
     private let first: Member
-    /// The maximum number of sessions of further exchanges.
+    /// The maximum number of sessions of additional exchanges.
     private let furtherCapacity: Int
     /// The maximum number of connections that each session has with one host.
     private let connectionCount: Int
     private let challenge: URLSessionTransport.ChallengeHandler?
     private let state = Mutex(State())
 
+    /// Creates a set with the session for the first exchanges.
+    ///
     /// - Parameters:
-    ///   - furtherCapacity: The maximum number of sessions of further exchanges, at least 1.
+    ///   - furtherCapacity: The maximum number of sessions of additional exchanges, at least 1.
     ///   - connectionCount: The maximum number of connections that each session has with one host.
     ///   - challenge: Answers the challenges of connections; nil leaves them to the system.
     init(
@@ -62,7 +64,7 @@ final class SessionSet: Sendable {
         for member in [first] + state.withLock(\.further) { member.session.finishTasksAndInvalidate() }
     }
 
-    /// Returns the session of an exchange that begins, and counts the exchange.
+    /// Returns the session for a new exchange, and counts the exchange.
     ///
     /// - Parameter isFurther: Whether another exchange of the same file is running.
     func begin(isFurther: Bool) -> Member {
@@ -89,10 +91,10 @@ final class SessionSet: Sendable {
         return member
     }
 
-    /// Removes the further sessions without an exchange.
+    /// Removes and returns the additional sessions without an exchange.
     ///
-    /// The host may permit few connections, and the first exchange of another file cannot use those that these sessions
-    /// have kept open.
+    /// These sessions keep connections open that the first exchange of another file cannot use, and the host may permit
+    /// only a few connections.
     private func takeIdle(_ state: inout State) -> [Member] {
         guard !state.isClosed else { return [] }
         let idle = state.further.filter { $0.delegate.exchangeCount == 0 }
@@ -111,7 +113,7 @@ final class SessionSet: Sendable {
 }
 
 extension URLSessionConfiguration {
-    /// A configuration without a cache, cookies, and credentials.
+    /// Returns a configuration without a cache, cookie storage, or credential storage.
     fileprivate static func forTransfers(connectionCount: Int) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         // With a cache, canceling a task early ends the process on Linux; on other platforms, it would store whole

@@ -2,10 +2,10 @@
 internal import Foundation
 
 extension URLError {
-    /// Whether the network is available, and the session or the user does not permit its use.
+    /// Whether the network is available, but the session or the user does not permit its use.
     var isNetworkForbidden: Bool { networkUnavailableReason != nil }
 
-    /// The meaning of -1011, which reports a response that can't be interpreted.
+    /// The meaning of code -1011, which reports a response that can't be interpreted.
     static var meaningOfBadServerResponse: DownloadError.Code { .malformedResponse }
 }
 #endif

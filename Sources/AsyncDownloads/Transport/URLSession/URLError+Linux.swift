@@ -3,10 +3,11 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension URLError {
-    /// Whether the use of the network is not permitted, which Linux doesn't report.
+    /// Whether the use of the network is not permitted; always false, because Linux doesn't report this.
     var isNetworkForbidden: Bool { false }
 
-    /// The meaning of -1011, which libcurl's session also reports for a connection that ends without a response.
+    /// The meaning of code -1011, which FoundationNetworking also reports for a connection that ends without a
+    /// response.
     static var meaningOfBadServerResponse: DownloadError.Code { .connectionLost }
 }
 #endif

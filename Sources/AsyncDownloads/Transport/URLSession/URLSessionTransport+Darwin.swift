@@ -32,7 +32,7 @@ extension SessionDelegate {
 
     static var platformNetwork: (any PathMonitor)? { SystemPathMonitor.shared }
 
-    /// Answers a challenge of a connection, for a server that a task uses.
+    /// Answers a challenge of a task's connection.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -40,7 +40,7 @@ extension SessionDelegate {
         guard let handler = self.challenge, let question = ConnectionChallenge(challenge) else {
             return completionHandler(.performDefaultHandling, nil)
         }
-        // Rule 11: the name in the client's certificate is for the origin of the request.
+        // Rule 11: the client identifies itself only to the origin of the request.
         if question.kind == .clientCertificate, !permitsIdentity(task) {
             return completionHandler(.performDefaultHandling, nil)
         }
@@ -58,7 +58,7 @@ extension SessionDelegate {
         taskWaits(task, in: session)
     }
 
-    /// Reports the connection of a task, which the system does before its end.
+    /// Reports the connection of a task; the system calls this before the task completes.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
@@ -67,15 +67,15 @@ extension SessionDelegate {
             ExchangeConnection(isReused: used.isReusedConnection, protocolName: used.networkProtocolName))
     }
 
-    /// Suspends or resumes a task; see ``URLSessionTransport/platformWindowLength`` for what this relies on.
+    /// Suspends or resumes a task, on the assumption that ``URLSessionTransport/platformWindowLength`` describes.
     func holdBack(_ task: URLSessionTask, _ isHeld: Bool) {
         if isHeld { task.suspend() } else { task.resume() }
     }
 }
 
 extension ConnectionChallenge {
-    /// Creates the value for a challenge of the system; nil if it isn't about the trust of a server or the identity of the
-    /// client, such as the challenge of a 401 response.
+    /// Creates a challenge from a system challenge; nil if it isn't about the server's trust or the client's
+    /// certificate, such as the challenge of a 401 response.
     fileprivate init?(_ challenge: URLAuthenticationChallenge) {
         switch challenge.protectionSpace.authenticationMethod {
         case NSURLAuthenticationMethodServerTrust: kind = .serverTrust

@@ -19,7 +19,7 @@ extension URLSessionTransport {
         }
     }
 
-    /// Does nothing, because Foundation on Linux has no kinds of networks.
+    /// Does nothing, because Foundation on Linux doesn't distinguish kinds of networks.
     static func set(_ access: NetworkAccess, of request: inout URLRequest) {}
 
     /// Does nothing, because tasks can't wait for a network connection on Linux.
@@ -29,11 +29,12 @@ extension URLSessionTransport {
 extension SessionDelegate {
     /// Whether the completion handler for a redirect of a canceled task is called.
     ///
-    /// It must not be called on Linux: if the session processes the answer after the cancellation, it stops with a
-    /// fatal error (Swift 6.3).
+    /// The completion handler must not be called on Linux: if the session processes the answer after the cancellation,
+    /// the process ends with a fatal error (Swift 6.3).
     static var answersCancelledRedirects: Bool { false }
 
-    /// None: a task without a network connection fails at once on Linux.
+    /// The monitor for tasks that wait for a connection: none, because a task without a connection fails at once on
+    /// Linux.
     static var platformNetwork: (any PathMonitor)? { nil }
 
     /// Cancels a task whose server requests authentication.

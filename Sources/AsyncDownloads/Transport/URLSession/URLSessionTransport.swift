@@ -5,17 +5,18 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The transport that uses Foundation's URLSession: data tasks, with one delegate and one serial queue for each session.
+/// The transport that uses Foundation's URLSession: data tasks, with one delegate and one serial queue for each
+/// session.
 ///
-/// Data tasks deliver the bytes as they arrive. Download tasks write to a file that the system chooses, and can't be
-/// resumed by range. The sessions have no cache, cookie storage, or credential storage. They refuse all redirects,
-/// because a higher layer follows them according to the package's rules.
+/// Data tasks deliver the bytes as they arrive. Download tasks aren't used, because they write to a file that the
+/// system chooses, and can't be resumed by range. The sessions have no cache, cookie storage, or credential storage.
+/// They refuse all redirects, because a higher layer follows them according to the package's rules.
 package final class URLSessionTransport: Transport {
     typealias ChallengeHandler = @Sendable (ConnectionChallenge) async -> ConnectionChallenge.Answer
 
     private let sessions: SessionSet
 
-    /// Creates a transport with one session; further ones are created when they are needed.
+    /// Creates a transport with one session; more sessions are created when they are needed.
     ///
     /// - Parameter maximumConnectionsPerHost: The number of transfers with one host that may run at the same time, each
     ///   with up to 16 exchanges.
