@@ -13,15 +13,14 @@ package struct IntervalSet: Sendable, Hashable {
 
     /// Creates the set of the positions in `ranges`, which may be in any order, overlap, and be empty.
     ///
-    /// Takes as long as sorting the ranges, and time proportional to their number if they are sorted.
+    /// - Complexity: O(*n* log *n*), where *n* is the number of ranges; O(*n*) if they are sorted.
     package init(_ ranges: some Sequence<Range<Int64>>) {
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) { insert(range) }
     }
 
-    /// Creates the set of ranges that are encoded as `[lower, upper]` pairs.
+    /// Creates a set from ranges that are encoded as `[lower, upper]` pairs.
     ///
-    /// The result is nil unless the pairs have the form of ``ranges``: they are ascending, nonempty, and not negative,
-    /// and they don't touch.
+    /// The result is nil unless the ranges are ascending, nonempty, and not negative, and don't overlap or touch.
     init?(pairs: [[Int64]]) {
         var ranges: [Range<Int64>] = []
         ranges.reserveCapacity(pairs.count)
@@ -51,7 +50,8 @@ package struct IntervalSet: Sendable, Hashable {
     /// Adds the bytes of `range`, and merges ranges that overlap or touch.
     package mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
-        // A sequential download always extends the last range, and sorted ranges are added at the end, without a search.
+        // A sequential download always extends the last range, and sorted ranges are added at the end, without a
+        // search.
         guard let last = ranges.last, range.lowerBound <= last.upperBound else { return ranges.append(range) }
         if range.lowerBound >= last.lowerBound {
             ranges[ranges.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
@@ -76,7 +76,7 @@ package struct IntervalSet: Sendable, Hashable {
         }
     }
 
-    /// Removes all ranges but the `count` longest ones; of ranges of equal length, the first ones are kept.
+    /// Removes all ranges except the `count` longest; among ranges of equal length, the first ones are kept.
     mutating func keepLongest(_ count: Int) {
         guard ranges.count > count else { return }
         let longest = ranges.sorted { first, second in

@@ -1,4 +1,4 @@
-/// A range of bytes to request: from a first position to a last one, or to the end (RFC 9110, 14.1.2).
+/// A range of bytes to request: from a first to a last position, or to the end (RFC 9110, 14.1.2).
 package struct ByteRange: Sendable, Hashable {
     /// The position of the first byte.
     package let first: Int64

@@ -3,7 +3,7 @@
 /// The parser accepts common deviations whose meaning is clear: a missing type, spaces anywhere, unquoted values with
 /// spaces, raw UTF-8, and a missing closing quotation mark. The name is untrusted text; see ``FileName/sanitized(_:)``.
 package struct ContentDisposition: Sendable, Hashable {
-    /// The suggested name, not sanitized: that of `filename*` if it can be decoded, otherwise that of `filename`.
+    /// The suggested name, not sanitized: the value of `filename*` if it can be decoded, otherwise of `filename`.
     package let suggestedFileName: String?
 
     /// Reads the first `Content-Disposition` field; `nil` if there is no such field.
@@ -52,7 +52,7 @@ package struct ContentDisposition: Sendable, Hashable {
 }
 
 extension FieldScanner {
-    /// Reads a quoted string without its quotation marks and escapes (RFC 9110, 5.6.4), or an unquoted value.
+    /// Reads the content of a quoted string (RFC 9110, 5.6.4), or an unquoted value.
     ///
     /// An unquoted value ends before the next semicolon.
     fileprivate mutating func takeParameterValue() -> String {
@@ -73,7 +73,7 @@ extension FieldScanner {
 }
 
 extension Substring {
-    /// The text without a second field that an engine has joined to it, as in `a.txt, attachment`.
+    /// The text without the beginning of a second field that an engine has joined to it, as in `a.txt, attachment`.
     ///
     /// A file name may contain a comma, so the text is cut only if nothing but a disposition type follows the comma.
     fileprivate var droppingSecondField: Substring {

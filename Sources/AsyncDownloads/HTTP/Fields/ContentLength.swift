@@ -4,10 +4,10 @@ package enum ContentLength: Sendable, Hashable {
     case value(Int64)
     /// The message declares no length.
     case absent
-    /// The declared length isn't a number, is above 2^62, or is several different numbers; the body's end is unknown.
+    /// The declared length isn't a number, is above 2^62, or has conflicting values; the body's end is unknown.
     case invalid
 
-    /// Reads the `Content-Length` fields; a number that is repeated, in several fields or in a list, counts once.
+    /// Reads the `Content-Length` fields; repetitions of the same number, in several fields or in a list, are accepted.
     package init(_ headers: HeaderFields) {
         // Almost every response has one field with one number.
         if case .value(let field) = headers.singleton("Content-Length"), let number = Self.number(field[...]) {

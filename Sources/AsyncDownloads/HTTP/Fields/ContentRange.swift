@@ -1,12 +1,12 @@
 /// The part of a representation that a response contains (RFC 9110, 14.4).
 package enum ContentRange: Sendable, Hashable {
-    /// The body contains these bytes of a representation whose length is `nil` if the server sent `*` for unknown.
+    /// The body contains these bytes of a representation; its length is `nil` if the server sent `*` for unknown.
     case satisfied(ClosedRange<Int64>, completeLength: Int64?)
 
     /// The server can't satisfy the range (416); the representation has this length.
     case unsatisfied(completeLength: Int64)
 
-    /// Reads the `Content-Range` field; `nil` if it is missing, malformed, or repeated with another value.
+    /// Reads the `Content-Range` field; `nil` if it is missing, malformed, or repeated with a different value.
     package init?(_ headers: HeaderFields) {
         guard let text = headers.singleton("Content-Range").value else { return nil }
         self.init(text)

@@ -1,6 +1,6 @@
 /// A scanner that reads the bytes of a field value once, from the beginning to the end.
 ///
-/// Its methods consume what they read and never go back: a parser rejects the whole value if one of its steps fails.
+/// Its methods consume the bytes that they read and never go back: a parser rejects the whole value if a step fails.
 struct FieldScanner {
     /// The largest position or length that is accepted: 2^62, so that arithmetic on accepted numbers doesn't overflow.
     ///
@@ -42,13 +42,13 @@ struct FieldScanner {
         take { _ in true }
     }
 
-    /// Reads `1*DIGIT`; `nil` if there is no digit or the number is above ``maximumNumber``.
+    /// Reads `1*DIGIT`; `nil` if no digit comes next or the number is above ``maximumNumber``.
     mutating func takeNumber() -> Int64? {
         guard let number = Int64(take(while: \.isASCIIDigit)), number <= Self.maximumNumber else { return nil }
         return number
     }
 
-    /// Reads all digits that come next; `nil` unless there are exactly as many as `digits`.
+    /// Reads all digits that come next; `nil` unless their number is exactly `digits`.
     mutating func takeNumber(digits: Int) -> Int? {
         let text = take(while: \.isASCIIDigit)
         return text.utf8.count == digits ? Int(text) : nil
@@ -105,7 +105,7 @@ extension StringProtocol {
 
     /// Returns whether the texts have the same bytes, apart from the case of ASCII letters.
     func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
-        // Most names differ in their lengths, which are known.
+        // Most names differ in length, which is known.
         utf8.count == other.utf8.count
             && utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }

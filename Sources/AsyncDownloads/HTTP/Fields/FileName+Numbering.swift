@@ -1,7 +1,7 @@
 extension FileName {
     /// Returns the variant of a name with a number before its extension, cut to 255 bytes.
     ///
-    /// Number 1 is the name itself, and number 2 of `a.txt` is `a-2.txt`.
+    /// Variant 1 is the name itself, and variant 2 of `a.txt` is `a-2.txt`.
     package static func numbered(_ name: String, _ number: Int) -> String {
         guard number > 1 else { return name }
         let fileExtension = fileExtension(of: name)
@@ -10,7 +10,7 @@ extension FileName {
         return prefix(of: stem, maximumByteCount: maximumByteCount - ending.utf8.count) + ending
     }
 
-    /// Returns the name and the number, at least 2, of which `name` is the variant; `nil` if it has no number.
+    /// Returns the original name and the number, at least 2, of a numbered name; `nil` if `name` isn't numbered.
     package static func unnumbered(_ name: String) -> (name: String, number: Int)? {
         let fileExtension = fileExtension(of: name)
         let stem = name.utf8.dropLast(fileExtension.utf8.count)
@@ -18,7 +18,7 @@ extension FileName {
             let number = Int(String(decoding: stem[hyphen...].dropFirst(), as: UTF8.self))
         else { return nil }
         let first = String(decoding: stem[..<hyphen], as: UTF8.self) + fileExtension
-        // The text may be written in another form, or belong to a name that was cut.
+        // The number may have another form, such as a leading zero, or the name may have been cut.
         return number > 1 && numbered(first, number).hasSameBytes(as: name) ? (first, number) : nil
     }
 }

@@ -1,5 +1,5 @@
 extension FileName {
-    /// Returns the name as a volume accepts it that restricts names as Windows does.
+    /// Returns the name in a form that is accepted by volumes with the naming rules of Windows.
     ///
     /// The characters that Windows rejects are replaced by `_`, dots and white space at the end are removed, and a name
     /// that Windows reserves for a device gets the prefix `_`. A portable name is returned unchanged.
@@ -13,7 +13,7 @@ extension FileName {
         return isReserved(name) ? String(trimmingEnd(shortened("_" + name).unicodeScalars[...])) : name
     }
 
-    /// Returns whether Windows reserves the name for a device, which it does regardless of the extension.
+    /// Returns whether Windows reserves the name for a device, with any extension.
     ///
     /// Windows also ignores white space before the extension.
     private static func isReserved(_ name: String) -> Bool {

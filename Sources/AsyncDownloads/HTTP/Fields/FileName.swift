@@ -5,29 +5,29 @@ package enum FileName {
 
     /// Returns a name that can't leave its directory or mislead a reader; `nil` if nothing remains.
     ///
-    /// The result is the last component of the suggestion if that looks like a path. Control characters, bidirectional
-    /// controls, and line and paragraph separators are replaced by `_`, and a name that could be that of a hidden file
-    /// of this package gets the prefix `_`. All other characters stay as they are; ``portable(_:)`` applies the rules
-    /// of volumes that accept fewer names. The result has at most 255 bytes. A sanitized name is returned unchanged.
+    /// If the suggestion looks like a path, its last component is used. Control characters, bidirectional controls,
+    /// line and paragraph separators, and noncharacters are replaced by `_`, and a name that resembles a hidden file of
+    /// this package gets the prefix `_`. All other characters stay unchanged; ``portable(_:)`` applies the rules of
+    /// volumes that accept fewer names. The result has at most 255 bytes. A sanitized name is returned unchanged.
     package static func sanitized(_ suggestion: String) -> String? {
         // Scalars are compared, because a slash and a combining mark after it form one `Character`.
         guard let component = suggestion.unicodeScalars.split(separator: "/").last else { return nil }
         var harmless = String.UnicodeScalarView()
         for scalar in component { harmless.append(scalar.isDangerous ? "_" : scalar) }
-        // Shortening comes first because the rest of a name may be a reserved one.
+        // The name is shortened before the checks, because the shortened name may be one that they reject.
         let name = shortened(String(harmless))
         guard !["", ".", ".."].contains(visible(name)) else { return nil }
         return resemblesHiddenFile(name) ? shortened("_" + name) : name
     }
 
-    /// Returns the name cut to 255 bytes between two characters; a plausible extension is kept.
+    /// Returns the name, shortened to at most 255 bytes between two characters; a plausible extension is kept.
     static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumByteCount else { return name }
         let fileExtension = fileExtension(of: name)
         return prefix(of: name, maximumByteCount: maximumByteCount - fileExtension.utf8.count) + fileExtension
     }
 
-    /// Returns the last dot and the text after it, if that has 1 to 16 bytes and no white space; otherwise "".
+    /// Returns the last dot and the text after it if the text has 1 to 16 bytes and no white space; otherwise "".
     static func fileExtension(of name: String) -> String {
         guard let dot = name.unicodeScalars.lastIndex(of: "."), dot > name.startIndex else { return "" }
         let fileExtension = name.unicodeScalars[dot...]
@@ -35,7 +35,7 @@ package enum FileName {
         return isPlausible ? String(fileExtension) : ""
     }
 
-    /// Returns the longest prefix of whole characters that fits; of scalars if the first character is too long.
+    /// Returns the longest prefix of whole characters that fits; if the first character is too long, of whole scalars.
     static func prefix(of name: String, maximumByteCount: Int) -> String {
         var byteCount = 0
         let characters = name.prefix {
@@ -66,18 +66,18 @@ package enum FileName {
             String.UnicodeScalarView(name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }))
     }
 
-    /// Returns the spelling that names have in common if any volume may treat them as equal.
+    /// Returns a key that is equal for all names that a volume may treat as equal.
     ///
-    /// Some volumes ignore case, the difference between equivalent characters, and invisible characters.
+    /// Some volumes ignore case, differences between canonically equivalent characters, and invisible characters.
     static func folded(_ name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.asciiLowercased() }
-        // Uppercase first, because some letters have no lowercase form of one letter.
+        // The name is uppercased first, so that `ß` and `ss`, for example, have the same key.
         return visible(name).uppercased().lowercased()
     }
 
-    /// Returns whether a volume may take the name for that of a hidden file of this package (``PartialNames``).
+    /// Returns whether a volume may treat the name as equal to the name of a hidden file (``PartialNames``).
     ///
-    /// These names begin with a dot and end with 16 hexadecimal digits and one of a few suffixes.
+    /// The names of the package's hidden files begin with a dot and end with 16 hexadecimal digits and a suffix.
     private static func resemblesHiddenFile(_ name: String) -> Bool {
         guard name.unicodeScalars.first(where: { !$0.properties.isDefaultIgnorableCodePoint }) == "." else {
             return false

@@ -5,7 +5,7 @@ struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// The subtype, in lower case.
     let subtype: String
 
-    /// Reads a field value or a name such as `Text/HTML; charset=utf-8`; `nil` if it isn't a media type.
+    /// Parses a text such as `Text/HTML; charset=utf-8`; `nil` if it isn't a media type.
     init?(_ text: String?) {
         guard let text else { return nil }
         var scanner = FieldScanner(text.prefix { $0 != ";" })
@@ -21,10 +21,11 @@ struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// The type and the subtype, in lower case.
     var description: String { "\(type)/\(subtype)" }
 
-    /// Whether it is that of a web page.
+    /// Whether a web page has this type.
     var isHTML: Bool { description == "text/html" || description == "application/xhtml+xml" }
 
-    /// Returns whether it is in the range `range`, in which `*` stands for any type or any subtype (RFC 9110, 12.5.1).
+    /// Returns whether a media range includes the type; `*` in the range matches any type or subtype (RFC 9110,
+    /// 12.5.1).
     func isIn(_ range: Self) -> Bool {
         (range.type == "*" || range.type == type) && (range.subtype == "*" || range.subtype == subtype)
     }

@@ -1,6 +1,6 @@
 /// Percent-decoding of text that may be malformed (RFC 3986, 2.1).
 ///
-/// Foundation returns `nil` for a text with any malformed escape.
+/// Foundation's decoding isn't used, because it returns `nil` for a text with any malformed escape.
 enum PercentEncoding {
     /// Returns the decoded bytes of an ASCII text; `nil` if an escape is malformed or the text isn't ASCII.
     static func bytes(_ text: some StringProtocol) -> [UInt8]? {
@@ -21,7 +21,8 @@ enum PercentEncoding {
 
     /// Returns the text with its escapes decoded.
     ///
-    /// A `%` without two hexadecimal digits stays as it is, as does a sequence of escapes that doesn't decode to UTF-8.
+    /// A `%` without two hexadecimal digits stays unchanged, as does a sequence of escapes that doesn't decode to
+    /// UTF-8.
     static func decodingLeniently(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8

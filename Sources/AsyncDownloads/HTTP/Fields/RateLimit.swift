@@ -1,40 +1,44 @@
-/// The rate limit fields of a response that refuses a request, from servers that send no `Retry-After`.
+/// The rate limit fields of a response, from servers that send no `Retry-After`.
 ///
-/// `RateLimit` and `RateLimit-Policy` are lists of structured fields (draft-ietf-httpapi-ratelimit-headers-10): `r` is the number of
-/// requests that are left, `t` the time until more are permitted, and `w` the length of a policy's window, in seconds. Before,
-/// each value had a field of its own, whose name began with `X-RateLimit-` or `RateLimit-`.
+/// `RateLimit` and `RateLimit-Policy` are structured fields whose values are lists
+/// (draft-ietf-httpapi-ratelimit-headers-10): `r` is the number of requests that are left, `t` the time until more are
+/// permitted, and `w` the length of a policy's window, in seconds. The older fields have one value each, and names that
+/// begin with `X-RateLimit-` or `RateLimit-`.
 enum RateLimit {
-    /// Numbers above this are seconds since 1970 and not a delay.
+    /// The longest delay in seconds; larger numbers are instants.
     private static let longestDelay: Int64 = 1_000_000_000
-    /// Numbers above this are milliseconds since 1970, which is 1973 here and the year 5138 in seconds.
+    /// The latest instant in seconds since 1970, in the year 5138; larger numbers are milliseconds since 1970.
     private static let latestSeconds: Int64 = 100_000_000_000
     private static let olderPrefixes = ["X-RateLimit-", "RateLimit-"]
 
     /// Returns the time that the fields ask to wait; `nil` if they state none.
     ///
-    /// - Parameter isRefusal: Whether the server refuses the request because there are too many. The older fields are read
-    ///   only then, because their meanings differ.
+    /// - Parameters:
+    ///   - headers: The fields of the response.
+    ///   - isRefusal: Whether the server refuses the request because it receives too many. The older fields are read
+    ///     only in this case, because their meanings differ.
     static func retryAfter(_ headers: HeaderFields, isRefusal: Bool) -> RetryAfter? {
         if let seconds = exhausted(headers) { return .seconds(seconds) }
         guard isRefusal else { return nil }
         return olderPrefixes.lazy.compactMap { older(headers, $0) }.first
     }
 
-    /// The number of further requests that are accepted at present.
+    /// The server's present readiness to accept more requests.
     enum Quota: Sendable, Hashable {
+        /// At least one more request is accepted.
         case available
         /// No request is accepted for this time.
         case exhausted(Duration)
     }
 
-    /// Returns what `RateLimit` says about further requests; `nil` if it is missing, malformed, or has no number of them.
+    /// Returns the quota in `RateLimit`; `nil` if the field is missing, malformed, or states no number of requests.
     static func quota(_ headers: HeaderFields) -> Quota? {
         if let seconds = exhausted(headers) { return .exhausted(.seconds(min(seconds, RetryAfter.maximumSeconds))) }
         guard let limits = headers["RateLimit"].flatMap(items) else { return nil }
         return limits.contains { $0.parameters["r"] ?? 0 > 0 } ? .available : nil
     }
 
-    /// The longest time of the limits that are exhausted.
+    /// Returns the longest time until an exhausted limit permits requests again, in seconds; `nil` if there is none.
     private static func exhausted(_ headers: HeaderFields) -> Int64? {
         guard let limits = headers["RateLimit"].flatMap(items) else { return nil }
         let policies = headers["RateLimit-Policy"].flatMap(items) ?? []

@@ -40,7 +40,7 @@ package struct ReprDigest: Sendable, Hashable {
         checksums = Checksum.Algorithm.allCases.compactMap { found[$0] }
     }
 
-    /// Returns whether a digest occurs in both responses, which proves that they have the same representation.
+    /// Returns whether another response states one of these digests, which proves that it has the same representation.
     package func agrees(with other: [Checksum]) -> Bool { checksums.contains(where: other.contains) }
 
     /// Returns whether the digests prove that another response has a different representation.
@@ -52,7 +52,8 @@ package struct ReprDigest: Sendable, Hashable {
 }
 
 extension Checksum {
-    /// Decodes the base64 of a structured field, with or without padding; `nil` if it is malformed or of wrong length.
+    /// Decodes the base64 text of a structured field, with or without padding; `nil` if it is malformed or its length
+    /// is wrong.
     fileprivate init?(_ algorithm: Algorithm, base64: Substring) {
         let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
         guard let digest = Data(base64Encoded: base64 + padding), digest.count == algorithm.byteCount

@@ -8,10 +8,12 @@ package enum RetryAfter: Sendable, Hashable {
 
     /// The longest delay, 2^31 seconds; longer ones are reduced to it.
     ///
-    /// RFC 9111, 1.2.2 has the same limit, and that number of nanoseconds still fits in 64 bits.
+    /// RFC 9111, 1.2.2 uses the same limit, and a delay of this length still fits in 64 bits as a number of
+    /// nanoseconds.
     static let maximumSeconds: Int64 = 1 << 31
 
-    /// Reads the first `Retry-After` field of a response, or its rate limit fields if that field is missing or malformed.
+    /// Reads the first `Retry-After` field of a response, or its rate limit fields if that field is missing or
+    /// malformed.
     package init?(_ head: ResponseHead, now: HTTPDate? = nil) {
         if let value = head.headers.first("Retry-After").flatMap({ Self($0, now: now) }) {
             self = value

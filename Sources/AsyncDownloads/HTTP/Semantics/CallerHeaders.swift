@@ -1,10 +1,10 @@
-/// The headers that a caller supplies for a request, and the names of those it has declared to be public.
+/// The header fields that a caller supplies for a request, and the names of the fields that it has declared as public.
 struct CallerHeaders: Sendable, Hashable {
     /// All header fields that the caller supplies.
     var fields: HeaderFields
     /// The lowercase names of the fields that the caller has declared to be public, besides the package's own list.
     let nonsecretNames: Set<String>
-    /// The number of the closure that supplies further fields, all of which are secret; nil for none.
+    /// The number of the closure that supplies additional fields, which are all secret; nil for none.
     var authorizer: Int?
 
     init(_ fields: HeaderFields = [:], nonsecretNames: Set<String> = [], authorizer: Int? = nil) {
@@ -19,11 +19,11 @@ struct CallerHeaders: Sendable, Hashable {
     /// The fields that are sent to the request's origin only and kept in memory only.
     var secretFields: HeaderFields { fields.secretFields(nonsecretNames: nonsecretNames) }
 
-    /// What stands for the user whose bytes these headers receive: the secret fields in the order of their names and, if a
-    /// closure supplies further ones, a field that is never sent and that names the closure.
+    /// The fields that identify the user for whom bytes are received: the secret fields sorted by name and, if a
+    /// closure supplies additional fields, a field with the closure's number, which is never sent.
     ///
-    /// The tokens that one closure supplies in the course of time are those of one user. Another closure, and one of a
-    /// later process, may act for another user.
+    /// All tokens that one closure supplies over time belong to one user. Another closure, or a closure of a later
+    /// process, may act for another user.
     var credentials: HeaderFields {
         var credentials = secretFields.sortedByName
         if let authorizer { credentials.append("\(authorizer)", for: ":authorize") }

@@ -1,8 +1,8 @@
-/// A response with bytes of a resource, which the subscribers may accept or refuse before its body counts.
+/// A response with bytes of a resource, which the subscribers may accept or refuse before its body is used.
 struct CandidateResponse: Sendable {
     /// The head, without secrets.
     var head: ResponseHead
-    /// The representation that it describes, or that its part belongs to.
+    /// The representation that the body contains, completely or in part.
     var representation: Representation
     /// The media types of the received bytes, and of the files at the destinations, as recorded.
     var earlierTypes: [String?] = []

@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// What the extension of a file's name says about its contents.
+/// The kind of a file's contents, according to the extension of its name.
 enum FileKind: Sendable, Hashable {
     /// A web page, or a script whose output usually is one.
     case webPage
     /// A kind of file that isn't a web page.
     case otherFile
-    /// Anything: there is no extension, or not a well-known one.
+    /// A file of any kind: the name has no extension, or an unknown one.
     case unknown
 
     /// Creates the kind of a name; only the part after its last dot counts.
     init(of name: some StringProtocol) {
         let name = Substring(name)
-        // Bytes, because a dot and a combining mark are one character.
+        // Bytes are compared, because a dot and a combining mark after it form one `Character`.
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else {
             self = .unknown
             return
@@ -29,7 +29,7 @@ enum FileKind: Sendable, Hashable {
         "pl",
     ]
 
-    /// Formats that servers don't deliver as web pages by mistake, unlike text without a type of its own.
+    /// The extensions of formats that servers don't mislabel as web pages, unlike plain-text formats.
     private static let otherFiles: Set<String> = [
         // Archives and programs.
         "zip", "gz", "tgz", "bz2", "tbz", "xz", "txz", "zst", "lz4", "br", "7z", "rar", "tar", "jar", "war", "apk",

@@ -1,8 +1,8 @@
 extension HeaderFields {
     /// The lowercase names of the fields whose values are always public.
     ///
-    /// These fields select a representation or say how to treat the request, and don't identify the caller. All other
-    /// names count as secret, because each service has its own names for credentials.
+    /// These fields select a representation or describe how to treat the request, and don't identify the caller. Fields
+    /// with other names count as secret, because each service has its own names for credentials.
     private static let publicNames: Set<String> = [
         "accept", "accept-language", "cache-control", "dnt", "pragma", "sec-gpc", "user-agent", "want-content-digest",
         "want-repr-digest",
@@ -11,7 +11,7 @@ extension HeaderFields {
     /// The lowercase names of the fields that are credentials by definition (RFC 9110, 11; RFC 6265).
     private static let credentialNames: Set<String> = ["authorization", "cookie", "proxy-authorization"]
 
-    /// The lowercase names of the fields that this package or its engines set and that a caller may not set.
+    /// The lowercase names of the fields that only this package or its engines may set.
     package static let reservedNames: Set<String> = [
         "accept-encoding", "connection", "content-length", "expect", "host", "if-match", "if-modified-since",
         "if-none-match", "if-range", "if-unmodified-since", "range", "te", "trailer", "transfer-encoding", "upgrade",
@@ -30,9 +30,9 @@ extension HeaderFields {
     /// Returns whether a field of this name is a credential, which a caller can't declare to be public.
     package static func isCredential(_ name: String) -> Bool { credentialNames.contains(name.asciiLowercased()) }
 
-    /// Returns whether this package can have recorded a field that was read from a record.
+    /// Returns whether a field in a record may have been written by this package.
     ///
-    /// A malformed field, a credential, or a reserved name is never recorded.
+    /// The package never records malformed fields, credentials, or fields with reserved names.
     package static func mayBeRecorded(_ name: String, _ value: String) -> Bool {
         let field = HeaderFields([(name: name, value: value)])
         return field.firstInvalidField() == nil && !isCredential(name) && !isReserved(name)
@@ -55,7 +55,7 @@ extension HeaderFields {
 
     /// The lowercase names of the fields that aren't on the package's own list of public names.
     ///
-    /// For fields that are known to be public, these are the names that a caller has declared.
+    /// If all fields are public, these are the names that a caller has declared as public.
     package var declaredNames: Set<String> { Set(map { $0.name.asciiLowercased() }).subtracting(Self.publicNames) }
 
     /// Returns the first field that must not be sent and the reason; `nil` if all fields are well formed.
@@ -76,7 +76,7 @@ extension HeaderFields {
 
     /// A description of the first field that must not be sent, suitable for a log; `nil` if all are well formed.
     ///
-    /// A malformed name isn't part of the description, because it may be one or several lines that contain a secret.
+    /// A malformed name isn't part of the description, because it may consist of lines that contain a secret.
     package var firstFieldFault: String? {
         guard let (name, reason) = firstInvalidField() else { return nil }
         return name.utf8.allSatisfy(\.isTokenCharacter) ? "header \(name): \(reason)" : "invalid header: \(reason)"
@@ -89,7 +89,7 @@ extension HeaderFields {
         }.filter { !$0.isEmpty }
     }
 
-    /// Whether the server says that it supports no range requests (RFC 9110, 14.3).
+    /// Whether the server declares that it doesn't support range requests (RFC 9110, 14.3).
     var refusesRanges: Bool { self["Accept-Ranges"]?.trimmingFieldWhitespace().equalsIgnoringASCIICase("none") == true }
 }
 
@@ -102,7 +102,7 @@ extension HeaderFields {
         case value(String)
         /// The field is repeated with different values.
         ///
-        /// It isn't known which value the server intended or who added the others, so none of them is trusted.
+        /// None of the values is trusted, because any of them may not be the server's intended value.
         case conflicting
 
         /// The value of the field; `nil` if the field is absent or has different values.

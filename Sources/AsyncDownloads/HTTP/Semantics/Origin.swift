@@ -14,7 +14,7 @@ package struct Origin: Sendable, Hashable {
     /// Creates the origin of a URL; `nil` if the scheme isn't http or https, or if the host or the port is unusable.
     ///
     /// A host with percent escapes is rejected: `a%0d%0ab` is legal in a URL, and an engine that decodes it would write
-    /// the line break into its request. A port must be in 1 to 65535.
+    /// the line break into its request. The port must be from 1 to 65535.
     package init?(_ url: URL) {
         if let (scheme, host, port) = url.originInNormalForm {
             (self.scheme, self.host, self.port) = (scheme, host, port)
@@ -30,8 +30,9 @@ package struct Origin: Sendable, Hashable {
         self.port = port
     }
 
-    /// Creates the origin that a text such as `https://cdn.example.com` or `https://cdn.example.com:8443` names; nil if the
-    /// text contains anything else, except a slash at the end.
+    /// Creates an origin from a text such as `https://cdn.example.com` or `https://cdn.example.com:8443`.
+    ///
+    /// The result is nil if the text contains anything else, except a slash at the end.
     init?(text: String) {
         guard let url = URL(strict: text), url.user == nil, url.password == nil, url.query == nil, url.fragment == nil,
             url.path(percentEncoded: true).isEmpty || url.path(percentEncoded: true) == "/"
@@ -45,10 +46,10 @@ package struct Origin: Sendable, Hashable {
     /// The host, without the brackets of an IPv6 address.
     var hostWithoutBrackets: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
 
-    /// Whether requests to the origin go to this machine itself.
+    /// Whether requests to the origin stay on this machine.
     var isLoopback: Bool { Self.isLoopback(hostWithoutBrackets) }
 
-    /// Returns whether a name or an address without brackets is one of this machine itself (RFC 6761, 6.3; RFC 6890).
+    /// Returns whether a name or an address without brackets refers to this machine (RFC 6761, 6.3; RFC 6890).
     static func isLoopback(_ host: String) -> Bool {
         let host = host.asciiLowercased()
         if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
@@ -56,6 +57,6 @@ package struct Origin: Sendable, Hashable {
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    /// The default ports by scheme.
+    /// The default port of each scheme.
     static let defaultPorts = ["http": 80, "https": 443]
 }

@@ -14,7 +14,7 @@ package enum Redirect {
         case credentialsInURL
     }
 
-    /// Returns the absolute URL that a redirect leads to, without fragment, or the reason why it isn't followed.
+    /// Returns the absolute target URL of a redirect, without fragment, or the reason why the redirect isn't followed.
     ///
     /// - Parameters:
     ///   - location: The value of the `Location` field, absolute or relative (RFC 9110, 10.2.2).

@@ -1,8 +1,8 @@
 /// The metadata of the representation whose bytes a partial file contains (RFC 9110, 3.2 and 8).
 ///
-/// Bytes of two representations are never combined: a new representation begins a new partial file. If the caller's
-/// policy permits bytes under two validators to count as one representation, ``unverifiedFrom`` records where the bytes
-/// under the second one begin.
+/// Bytes of two representations are never combined: when the representation changes, the received bytes are discarded.
+/// If the caller's policy permits bytes with different validators to count as one representation, ``unverifiedFrom``
+/// records the position of the first byte with the second validator.
 package struct Representation: Sendable, Hashable {
     /// The URL that delivered the bytes, after redirects; it may contain a signature, so it is never logged.
     package var finalURL: String
@@ -20,13 +20,13 @@ package struct Representation: Sendable, Hashable {
     package var lastModified: String?
     /// The digests that the server has stated for the whole representation, if any (RFC 9530).
     package var digests: [Checksum]?
-    /// The position of the first byte under another validator; only the expected digest proves the bytes from there on.
+    /// The position of the first byte with another validator; from there on, only the expected digest proves the bytes.
     package var unverifiedFrom: Int64?
-    /// Whether the bytes came from another URL than the request's, and its server hasn't confirmed this object yet.
+    /// Whether the bytes came from a URL other than the request's, whose server has not confirmed the object yet.
     package var cameFromDifferentURL = false
     /// Whether the bytes were received by something other than this package, and no server has confirmed them yet.
     package var isImported = false
-    /// Whether the bytes may have been received with other credentials than those of the present request.
+    /// Whether the bytes may have been received with credentials that differ from the present request's.
     ///
     /// The value is determined when a partial file is opened. It isn't recorded.
     package var hasUnverifiedCredentials = false

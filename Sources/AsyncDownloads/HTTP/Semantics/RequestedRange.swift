@@ -8,7 +8,8 @@ package struct RequestedRange: Sendable, Hashable {
         case ifRange(Validator)
         /// The server sends the range if the validator matches, otherwise 412 (RFC 9110, 13.1.1 and 13.1.4).
         case ifMatch(Validator)
-        /// The server sends the representation unless the validator matches, otherwise 304 (RFC 9110, 13.1.2 and 13.1.3).
+        /// The server sends the representation unless the validator matches, otherwise 304 (RFC 9110, 13.1.2 and
+        /// 13.1.3).
         case ifNoneMatch(Validator)
     }
 
@@ -31,9 +32,10 @@ package struct RequestedRange: Sendable, Hashable {
 
     /// Returns the range that continues a representation at `position`, in segments of `window` bytes if given.
     ///
-    /// An unbounded request uses `If-Range`, because the whole body is useful if the object has changed. A bounded one
-    /// uses `If-Match`: a whole body is useless for a segment in the middle, and the engine couldn't hold it back (rule
-    /// 8). Without a condition, the response itself has to prove that it continues the bytes (rules 34 and 35).
+    /// An unbounded request uses `If-Range`, because the whole body is useful if the object has changed. A bounded
+    /// request uses `If-Match`: a whole body is useless for a segment in the middle, and the engine couldn't hold it
+    /// back (rule 8). Without a condition, the response itself has to prove that it continues the bytes (rules 34 and
+    /// 35).
     package static func continuing(
         at position: Int64, validator: Validator?, window: Int64?, isConditional: Bool = true
     ) -> Self {
@@ -54,8 +56,10 @@ package struct RequestedRange: Sendable, Hashable {
 
     /// Returns the request for a part of a file that other exchanges fetch at the same time (rule 8).
     ///
-    /// - Parameter validator: The validator of the file; `nil` without a strong one, or if the server doesn't
-    ///   understand the condition. The response then has to prove that it is of the same object.
+    /// - Parameters:
+    ///   - range: The positions of the part.
+    ///   - validator: The strong validator of the file; `nil` if the file has none, or if the server doesn't understand
+    ///     the condition. In these cases, the response has to prove that it belongs to the same object.
     package static func segment(_ range: Range<Int64>, validator: Validator?) -> Self {
         Self(
             range: ByteRange(first: range.lowerBound, last: range.upperBound - 1),
@@ -70,7 +74,7 @@ package struct RequestedRange: Sendable, Hashable {
         case .none: break
         case .ifNoneMatch(.entityTag(let tag)): fields["If-None-Match"] = tag.rawValue
         case .ifNoneMatch(.lastModified(let date)): fields["If-Modified-Since"] = date
-        // Rule 1.
+        // Rule 1: a condition is sent only with a range.
         case .ifRange where range == nil, .ifMatch where range == nil: break
         case .ifRange(let validator): fields["If-Range"] = validator.rawValue
         case .ifMatch(.entityTag(let tag)): fields["If-Match"] = tag.rawValue

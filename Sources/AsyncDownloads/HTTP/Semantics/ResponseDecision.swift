@@ -2,15 +2,15 @@
 package enum ResponseDecision: Sendable, Hashable {
     /// The body continues the received bytes.
     case append(Continuation)
-    /// The body contains the representation from its first byte to `end`, if that is known.
+    /// The body contains the representation from its first byte to `end`, or to an unknown position if `end` is nil.
     ///
-    /// If earlier bytes are discarded, `restart` is the reason.
+    /// If received bytes are discarded, `restart` is the reason.
     case begin(Representation, end: Int64?, restart: RestartReason?)
     /// The received bytes are the whole representation.
     case complete(length: Int64)
     /// The files at the destinations are the whole representation.
     case unchanged
-    /// The body can't be used; the request is repeated with a change.
+    /// The body can't be used; a changed request is sent.
     case retryRequest(Change)
     /// The representation is at another URL (RFC 9110, 15.4).
     case redirect(location: String?)
@@ -27,7 +27,7 @@ package enum ResponseDecision: Sendable, Hashable {
         package var representation: Representation
     }
 
-    /// The change with which a request is repeated.
+    /// The change of a request that is repeated.
     package enum Change: Sendable, Hashable {
         /// The whole representation is requested, and the received bytes are discarded for this reason.
         case everything(RestartReason)
@@ -35,7 +35,7 @@ package enum ResponseDecision: Sendable, Hashable {
         case unbounded
         /// The same range is requested without a condition.
         ///
-        /// The server may not understand the condition (rule 34), or the digest decides (rule 35).
+        /// The server may not understand the condition (rule 34), or a digest proves the bytes instead (rule 35).
         case withoutCondition
     }
 
@@ -43,7 +43,7 @@ package enum ResponseDecision: Sendable, Hashable {
     package struct Failure: Sendable, Hashable {
         /// The code of the error.
         package var code: DownloadError.Code
-        /// Further information for the error's description; may be empty.
+        /// Additional information for the error's description; may be empty.
         package var detail: String
         /// Whether the same request may succeed later.
         package var isRetryable: Bool

@@ -1,5 +1,5 @@
 extension ResponseInterpreter {
-    /// Returns whether the files at the destinations are confirmed (rule 62).
+    /// Returns the decision about a 304 response, which may confirm the files at the destinations (rule 62).
     func decideUnchanged(_ head: ResponseHead) -> ResponseDecision {
         guard case .ifNoneMatch(let validator) = requested.condition else {
             return .retryRequest(.withoutCondition)

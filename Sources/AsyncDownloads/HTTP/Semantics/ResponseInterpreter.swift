@@ -1,4 +1,4 @@
-/// Decides what a response means for a download (RFC 9110, 13 to 15; the numbered rules of resumption).
+/// The interpretation of a response for a download (RFC 9110, 13 to 15; the numbered rules of resumption).
 package struct ResponseInterpreter: Sendable {
     /// The range that was requested.
     package var requested: RequestedRange
@@ -12,14 +12,15 @@ package struct ResponseInterpreter: Sendable {
     package var decodesContent: Bool
     /// The time when the response arrived.
     package var date: HTTPDate
-    /// Whether a validator or a digest in the response has to prove that it continues the received bytes.
+    /// Whether a validator or a digest in the response has to prove that the response continues the received bytes.
     ///
-    /// This is the case if the bytes came from another URL. A response without either is then not accepted, even if the
-    /// request had a condition.
+    /// The value is true if the bytes came from another URL, for example. A response without either is then not
+    /// accepted, even if the request had a condition.
     package var requiresVerification: Bool
-    /// Whether the same range may be requested without a condition, which a transfer does at most once.
+    /// Whether the same range may be requested again without a condition; a transfer does this at most once.
     package var mayDropCondition: Bool
-    /// Whether bytes of the same length under another validator are accepted, because a digest decides (rule 35).
+    /// Whether a part with another validator is accepted if the length is the same, because a digest proves the file
+    /// later (rule 35).
     package var toleratesChange: Bool
     /// The representation of the files at the destinations, if the request asks whether it has changed.
     package var existing: Representation?
@@ -88,23 +89,24 @@ package struct ResponseInterpreter: Sendable {
             representation(head, length: length), end: length, restart: isSame ? .rangeIgnored : .contentChanged)
     }
 
-    /// Returns whether the received bytes may belong to the object although the server sent a whole body.
+    /// Returns whether the received bytes may belong to the same object although the server sent a whole body.
     ///
-    /// The same range is then requested once more without the condition.
+    /// If so, the same range is requested again, once, without the condition.
     private func mayBeSame(_ isSame: Bool, _ head: ResponseHead) -> Bool {
         guard case .ifRange(let validator) = requested.condition else { return false }
         let length = length(head)
         if toleratesChange, length != nil, length == known?.length { return true }
         if agrees(head), length == nil || known?.length == nil || length == known?.length { return true }
-        // Rule 34: servers that support only dates in If-Range send a whole body, but the range if If-Range is absent.
+        // Rule 34: a server that supports only dates in If-Range sends a whole body for a tag, but sends the range
+        // without If-Range.
         guard case .entityTag = validator else { return false }
         return isSame
     }
 
-    /// Whether something other than a validator can prove a part that is requested without a condition.
+    /// Whether a digest, instead of a validator, can prove a part that is requested without a condition.
     private var mayProveItself: Bool { toleratesChange || requiresVerification && known?.digests != nil }
 
-    /// Returns whether the head contains a recorded digest of the representation.
+    /// Returns whether the head states a recorded digest of the representation.
     private func agrees(_ head: ResponseHead) -> Bool { digests(head)?.agrees(with: known?.digests ?? []) ?? false }
 
     /// Returns whether the response looks like the page of a captive portal (rule 31).
@@ -200,7 +202,7 @@ package struct ResponseInterpreter: Sendable {
         if !isProven, known.unverifiedFrom == nil { continued.unverifiedFrom = requested.start }
         continued.cameFromDifferentURL = false
         continued.isImported = false
-        // The digest proves the part although its validator differs; further requests use that validator.
+        // The digest proves the part although its validator differs; later requests use the new validator.
         if match == .different, isProven {
             if let validator = Validator.strong(in: head.headers, receivedAt: date) { continued.validator = validator }
             if let lastModified = lastModified(head) { continued.lastModified = lastModified }
@@ -271,7 +273,7 @@ package struct ResponseInterpreter: Sendable {
         return length
     }
 
-    /// Returns whether the engine decodes the body, so that the delivered bytes aren't those that the head describes.
+    /// Returns whether the engine decodes the body, so that the head doesn't describe the delivered bytes.
     private func decodes(_ head: ResponseHead) -> Bool { decodesContent && ContentCoding(head.headers) != nil }
 
     /// Returns the digests in the head; `nil` if the engine decodes the body.

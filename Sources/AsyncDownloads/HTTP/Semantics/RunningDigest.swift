@@ -80,7 +80,8 @@ struct RunningDigest: Sendable {
     /// The number of bytes that are read at once: few enough to stay in a core's cache until they are hashed.
     private static let partSize = 64 << 10
 
-    /// A function that reads bytes at an offset into a buffer and returns their number, or 0 at the end of the file.
+    /// A function that reads bytes at an offset into a buffer, and returns the number of bytes, or 0 at the end of the
+    /// file.
     typealias Reading = (UnsafeMutableRawBufferPointer, Int64) throws(DownloadError) -> Int
 
     /// Adds the file's bytes up to `end`, which must have been written.

@@ -1,6 +1,6 @@
 /// The meaning of a response's head for an exchange that fetches a part of a file while other exchanges fetch the rest.
 package enum SegmentDecision: Sendable, Hashable {
-    /// The body contains the requested bytes up to this position, and they are of the same object.
+    /// The body contains the requested bytes of the same object, up to this position.
     case accept(end: Int64)
     /// The object has another validator, length, or digest than the received bytes.
     case changed
@@ -8,12 +8,12 @@ package enum SegmentDecision: Sendable, Hashable {
     case retryWithoutCondition
     /// The part is at another URL (RFC 9110, 15.4).
     case redirect(location: String?)
-    /// The server sends the whole body in response to a range, so that further exchanges are of no use (rule 23).
+    /// The server sends the whole body in response to a range request, so additional exchanges are useless (rule 23).
     case ignoresRanges
-    /// The response proves nothing, or its range is not the requested one; another exchange would get the same.
+    /// The response doesn't prove that its object is the same, or has another range; a new exchange would fail, too.
     case unusable
-    /// The URL is refused with this status; the URL before redirects may lead to one that is not.
+    /// The server refuses the URL with this status; the URL before redirects may lead to a URL that isn't refused.
     case denied(StatusCode)
-    /// The server doesn't serve a further connection now, and asks to wait for the given time, if any.
+    /// The server doesn't serve another connection now, and asks the client to wait for the given time, if any.
     case refused(retryAfter: Duration?)
 }

@@ -1,15 +1,15 @@
-/// Decides what a response means for an exchange that fetches a part of a file while other exchanges fetch the rest.
+/// The interpretation of a response to an exchange that fetches a part of a file while other exchanges fetch the rest.
 ///
-/// The check is stricter than that of ``ResponseInterpreter``: the response has to begin exactly where it was asked to,
-/// and has to prove by itself that it is of the same object. A condition in the request doesn't count as a proof,
-/// because a server that ignores it would mix two objects. A part that isn't accepted costs nothing: its bytes remain
-/// with the other exchanges.
+/// The check is stricter than in ``ResponseInterpreter``: the response has to begin exactly at the requested position,
+/// and the response itself has to prove that it belongs to the same object. A condition in the request doesn't count as
+/// a proof, because the bytes of two objects would be combined if a server ignored it. A part that isn't accepted isn't
+/// lost: the other exchanges fetch its bytes.
 package struct SegmentInterpreter: Sendable {
     /// The bounded range that was requested.
     package var requested: RequestedRange
     /// The representation of the received bytes.
     package var known: Representation
-    /// The `ETag` field of the first response if the representation has no strong validator.
+    /// The `ETag` field of the first response, if the representation has no strong validator.
     package var weakTag: String?
     /// Whether a checksum verifies the file, so that parts without a strong validator may be combined.
     package var isChecksumExpected: Bool
@@ -50,7 +50,7 @@ package struct SegmentInterpreter: Sendable {
             ContentCoding(head.headers) == nil,
             case .satisfied(let positions, let completeLength?)? = ContentRange(head.headers)
         else { return .unusable }
-        // The bytes before `last` may be fewer than requested (rule 19), but not others.
+        // The server may send fewer bytes than requested (rule 19), but not others.
         guard positions.lowerBound == range.first, positions.upperBound <= last else { return .unusable }
         switch ContentLength(head.headers) {
         case .invalid: return .unusable
@@ -70,20 +70,20 @@ package struct SegmentInterpreter: Sendable {
         return validator.matches(head.headers, receivedAt: date) == .same ? .retryWithoutCondition : different
     }
 
-    /// A difference, which is a change only if the same resource has it: validators of two resources are not comparable
-    /// (rule 10).
+    /// The decision about a response that differs: a change only if the resource is the same, because the validators of
+    /// two resources are not comparable (rule 10).
     private var different: SegmentDecision { isSameResource ? .changed : .unusable }
 
-    /// Whether the response came from the URL of the received bytes; the query, which may be a signature, doesn't
-    /// count.
+    /// Whether the response came from the URL of the received bytes, ignoring the query, which may be a signature.
     private var isSameResource: Bool {
         func withoutQuery(_ url: String) -> Substring.UTF8View { url.utf8.prefix { $0 != UInt8(ascii: "?") } }
         return withoutQuery(url).elementsEqual(withoutQuery(known.finalURL))
     }
 
-    /// Compares what identifies the object; ``Validator/Match/absent`` if the response proves nothing.
+    /// Compares the digests and validators of the object; ``Validator/Match/absent`` if the response proves nothing.
     ///
-    /// If both have an entity tag, the dates don't count: they may differ between the nodes of one server.
+    /// If both responses have an entity tag, the dates are ignored, because they may differ between the nodes of one
+    /// server.
     private func identity(_ head: ResponseHead) -> Validator.Match {
         let digests = ReprDigest(head.headers)
         if let digests, let recorded = known.digests {
@@ -97,7 +97,7 @@ package struct SegmentInterpreter: Sendable {
             ? .different : .absent
     }
 
-    /// Compares the fields of an object without a strong validator, whose file a checksum verifies.
+    /// Compares the tags and dates of an object without a strong validator; a checksum verifies the file later.
     private func weakIdentity(_ head: ResponseHead) -> Validator.Match {
         switch (head.headers.singleton("ETag").value, weakTag) {
         case (nil, nil): break

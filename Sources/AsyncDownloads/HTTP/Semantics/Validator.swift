@@ -1,4 +1,4 @@
-/// A strong validator, which proves that bytes of two responses belong to one representation (RFC 9110, 8.8).
+/// A strong validator, which proves that the bytes of two responses belong to one representation (RFC 9110, 8.8).
 package enum Validator: Sendable, Hashable {
     /// A strong entity tag.
     case entityTag(EntityTag)
@@ -66,7 +66,7 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
-    /// Compares the `Last-Modified` field with the text of an earlier one, first as text and then as an instant.
+    /// Compares the `Last-Modified` field with the field of an earlier response, first as text and then as an instant.
     package static func compareDate(
         of headers: HeaderFields, with expected: String, receivedAt now: HTTPDate? = nil
     ) -> Match {
@@ -93,11 +93,11 @@ package enum Validator: Sendable, Hashable {
 }
 
 extension Validator {
-    /// Creates a validator from its raw text; `nil` if that is neither a strong entity tag nor a date.
+    /// Creates a validator from its raw text; `nil` if the text is neither a strong entity tag nor a date.
     ///
-    /// A tag has quotation marks and a date has none.
+    /// Tags and dates can't be confused: only a tag has quotation marks.
     package init?(rawValue text: String) {
-        // Any value of `now` shows whether the text is a date.
+        // Whether the text is a date doesn't depend on `now`.
         if let tag = EntityTag(text), !tag.isWeak {
             self = .entityTag(tag)
         } else if HTTPDate(text, now: HTTPDate(secondsSinceEpoch: 0)) != nil {
