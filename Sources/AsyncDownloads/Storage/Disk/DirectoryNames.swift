@@ -1,8 +1,8 @@
 /// The names that files of this process received in directories, so that no name is given to two resources.
 ///
-/// All decisions about a name, in any spelling, are made by one thread at a time, including the work on disk. A name
-/// that was found to be unused therefore stays unused by this process. A rename that replaces no file excludes other
-/// processes.
+/// Only one thread at a time makes a decision about a name, in any spelling, including the work on disk. Therefore, a
+/// name that was found unused stays unused by this process. Against other processes, files are renamed in a way that
+/// fails if the new name exists.
 package final class DirectoryNames: Sendable {
     /// A summary that distinguishes most files without reading them completely.
     struct Signature: Sendable, Hashable {
@@ -13,16 +13,16 @@ package final class DirectoryNames: Sendable {
 
     /// The numbered variants of one name in one directory.
     struct Numbering: Sendable {
-        /// The first number that was not examined; 1 is the name without a number.
+        /// The next number to examine; 1 is the name without a number.
         var next = 1
-        /// Files of earlier processes by their signature; one of them may have the same bytes as a new file.
+        /// The paths of other existing files by signature; one of them may have the same bytes as a new file.
         var others: [Signature: [String]] = [:]
-        /// The path that each resource received, with its file at that time, by the resource's hash value.
+        /// The path given to each resource, by the resource's hash value, and the information about its file then.
         var given: [Int: (path: String, file: FileInformation?)] = [:]
 
         /// Removes all entries if there are too many.
         ///
-        /// Files on disk are then found again, or new files get other numbers.
+        /// After the removal, files on disk are found again, or new files get other numbers.
         fileprivate mutating func bound() {
             if given.count > DirectoryNames.capacity { given = [:] }
             if others.count > DirectoryNames.capacity { others = [:] }
@@ -39,12 +39,12 @@ package final class DirectoryNames: Sendable {
         var hasForgotten = false
     }
 
-    /// A spelling for all paths that some volume may treat as equal.
+    /// A key that is equal for all paths that some volume may treat as equal.
     struct Spelling: Sendable, Hashable {
         private let digest: HashDigest
 
         init(of path: String) {
-            // Equivalent characters have equal digests.
+            // The digests of canonically equivalent texts are equal.
             digest = HashDigest(FileName.folded(path))
         }
     }
@@ -75,7 +75,7 @@ package final class DirectoryNames: Sendable {
         }
     }
 
-    // A server that downloads for years must not accumulate an entry per file.
+    // The number of entries is limited, because a server may download files for years.
     fileprivate static let capacity = 100_000
 
     private let state = Mutex(State())
@@ -83,21 +83,21 @@ package final class DirectoryNames: Sendable {
 
     package init() {}
 
-    /// Runs `body` while no other thread decides about `name` in `directory`, in any spelling.
+    /// Runs `body` while no other thread makes a decision about `name` in `directory`, in any spelling.
     func withTurn<Value, Failure: Error>(
         _ name: String, in directory: String, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try withTurn(Spelling(of: PartialNames.join(directory, name)), body)
     }
 
-    /// Runs `body` while no other thread decides about a path with this spelling.
+    /// Runs `body` while no other thread makes a decision about a path with this spelling.
     func withTurn<Value, Failure: Error>(
         _ spelling: Spelling, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try turns.withLock(spelling, body)
     }
 
-    /// Whether a thread decides about the name of a target, which may take long.
+    /// Whether a thread is making a decision about the name of a target, which may take long.
     func isDeciding(about place: PlacementTarget.Place) -> Bool {
         switch place {
         case .path(let path, _): turns.isLocked(Spelling(of: path))
@@ -106,9 +106,9 @@ package final class DirectoryNames: Sendable {
         }
     }
 
-    /// Removes and returns what is known of the numbered variants of `name`; ``putBack(_:of:in:)`` restores it.
+    /// Removes and returns the record of the numbered variants of `name`; ``putBack(_:of:in:)`` restores it.
     ///
-    /// The value is moved out because each change of a copy would copy all of it.
+    /// The value is moved out, because changing a copy would copy all its storage.
     func takeNumbering(of name: String, in directory: String) -> Numbering {
         let path = ByteText(PartialNames.join(directory, name))
         return state.withLock { $0.numberings.removeValue(forKey: path) ?? Numbering() }
@@ -125,7 +125,7 @@ package final class DirectoryNames: Sendable {
         }
     }
 
-    /// Returns the paths of other resources that equal `path` except for their spelling, including `path` itself.
+    /// Returns the paths of other resources that a volume may treat as equal to `path`, including `path` itself.
     func others(than resource: ResourceKey?, at path: String) -> [String] {
         others(than: resource, at: Spelling(of: path))
     }
@@ -141,7 +141,7 @@ package final class DirectoryNames: Sendable {
         return state.withLock { $0.hasForgotten && $0.given[spelling] == nil }
     }
 
-    /// Records that the resource's file has the path, or is about to get it.
+    /// Records that the resource's file has, or is about to get, the path.
     func give(_ path: String, to resource: ResourceKey?) {
         give(path, Spelling(of: path), to: resource)
     }

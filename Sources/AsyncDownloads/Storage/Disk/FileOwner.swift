@@ -1,11 +1,11 @@
-/// A check of which files in a directory this process, or an earlier one of the same user, may have created.
+/// A check of whether files in a directory may have been created by this process, or an earlier one of the same user.
 ///
-/// Such a file has the owner of a file that was just created in the directory. That is not always the user of the
-/// process: network file systems map the superuser to another user, and FAT and CIFS give all files of a volume one
-/// owner and one mode.
+/// Such a file has the same owner as a new file in the directory. The owner is not always the user of the process:
+/// network file systems map the superuser to another user, and FAT and CIFS give all files of a volume one owner and
+/// one mode.
 struct FileOwner: Sendable {
     let disk: any FileSystem
-    /// Names in the directory, for a file that is created to find out its owner.
+    /// The names for a test file that is created in the directory to determine its owner.
     let names: PartialNames
 
     init(disk: any FileSystem, names: PartialNames) {
@@ -13,7 +13,7 @@ struct FileOwner: Sendable {
         self.names = names
     }
 
-    /// Creates a check for a directory that need not contain any partial.
+    /// Creates a check for a directory that may contain no partial files.
     init(disk: any FileSystem, directory: String) {
         self.init(disk: disk, names: PartialNames(directory: directory, stem: ".probe.\(hexadecimal(UInt64(0)))"))
     }
@@ -41,7 +41,8 @@ struct FileOwner: Sendable {
         return information.owner == new.owner && writable & ~new.permissions == 0
     }
 
-    /// Runs `body` with `path`, and again with another path if something that is not this user's file has the first one.
+    /// Runs `body` with `path`, and again with another path if an object other than this user's file has the first
+    /// path.
     ///
     /// In a shared directory with the sticky bit, any user can create a file at a predictable name, and only its owner
     /// can remove it.

@@ -1,8 +1,8 @@
 /// The binary form of a record.
 ///
 ///     version     1 byte
-///     CRC-32      4 bytes, of the inode number and of all that follows
-///     form        1 byte, which of the following are there
+///     CRC-32      4 bytes, of the inode number and of all bytes that follow
+///     form        1 byte, which tells the presence and the form of the following fields
 ///     resource    12 bytes
 ///     length      1 to 9 bytes, seven bits in each
 ///     time        8 bytes, the modification time
@@ -10,17 +10,17 @@
 ///     validator   its length and its text, or a shorter form of it
 ///     media type  its number in a table, or its length and its text
 ///
-/// Numbers are little-endian. On ext4, a value of at most 56 bytes is stored in the inode of the file, and a longer one
-/// takes a block. Therefore the quotation marks of a tag are left out, hexadecimal digits are joined in pairs, a date is
-/// a number, and frequent media types have numbers. The inode number is not stored, but a value that is copied to another
-/// file has a wrong CRC-32 there.
+/// Numbers are little-endian. On ext4, a value of at most 56 bytes is stored in the inode of the file, and a longer
+/// value takes a block. Therefore, the quotation marks of a tag are omitted, pairs of hexadecimal digits take one byte,
+/// a date is a number, and frequent media types have numbers. The inode number is not stored, but if the value is
+/// copied to another file, the CRC-32 is wrong there.
 extension FinishedFileRecord {
-    /// The longest value that takes no block on ext4.
+    /// The length of the longest value that takes no block on ext4.
     static let shortLength = 56
 
     private static let version: UInt8 = 1
 
-    /// The bits of the form.
+    /// The bits of the form byte.
     private enum Form {
         static let validator: UInt8 = 0b0000_0111
         static let hasSession: UInt8 = 0b0000_1000
@@ -60,7 +60,7 @@ extension FinishedFileRecord {
         return value + rest
     }
 
-    /// Reads the value of the attribute of the file with this inode number; nil if it is damaged or of another file.
+    /// Parses the attribute of the file with this inode number; nil if it is damaged or belongs to another file.
     init?(_ value: [UInt8], inode: UInt64) {
         var rest = value[...]
         guard rest.popFirst() == Self.version, let check = rest.takeLittleEndian(UInt32.self),
@@ -142,7 +142,7 @@ extension FinishedFileRecord {
         }
     }
 
-    /// Returns the bytes that an even number of lowercase hexadecimal digits stands for; nil for any other text.
+    /// Returns the bytes that an even number of lowercase hexadecimal digits represents; nil for any other text.
     private static func packed(_ text: [UInt8]) -> [UInt8]? {
         guard !text.isEmpty, text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []

@@ -1,11 +1,11 @@
-/// What a finished file says of itself in an extended attribute, so that a later download can use it again.
+/// The description of a finished file in its extended attribute, which lets a later download use the file again.
 ///
-/// A record describes a file only as long as nothing has changed it: the length, the modification time, and the inode
-/// number have to be those of the file. ``PartialStore/finishedFile(at:)`` makes all checks.
+/// A record is valid only while the file is unchanged: the recorded length, modification time, and inode number must be
+/// equal to the file's. ``PartialStore/finishedFile(at:)`` makes all checks.
 struct FinishedFileRecord: Sendable, Hashable {
     /// The name of the attribute.
     ///
-    /// Only programs of the file's owner can set it.
+    /// Only programs that may write to the file can set the attribute.
     static let attributeName = "user.async-downloads"
 
     /// The resource that the file contains.
@@ -21,7 +21,7 @@ struct FinishedFileRecord: Sendable, Hashable {
     /// The digest of the session in which the file was written without a sync; nil if it was synced.
     var session: SessionDigest?
 
-    /// A digest of the boot of the machine and of the device.
+    /// A digest of the identifiers of the machine's boot and of the device.
     struct SessionDigest: Sendable, Hashable {
         static let byteCount = 8
 
@@ -40,9 +40,13 @@ struct FinishedFileRecord: Sendable, Hashable {
 }
 
 extension FinishedFileRecord {
-    /// Creates the record of a file with the bytes of a representation.
+    /// Creates the record of a file that contains a representation.
     ///
-    /// - Parameter isProven: Whether the server has confirmed that all bytes belong to the validator.
+    /// - Parameters:
+    ///   - resource: The digest of the resource.
+    ///   - representation: The representation.
+    ///   - isProven: Whether the server has confirmed that all bytes belong to the validator.
+    ///   - information: Information about the file.
     init(
         _ resource: ResourceDigest, _ representation: Representation?, isProven: Bool, _ information: FileInformation
     ) {

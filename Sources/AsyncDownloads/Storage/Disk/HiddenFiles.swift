@@ -14,7 +14,11 @@ struct HiddenFiles: Sendable {
     /// The locations that have a hidden file, sorted by the names of their files.
     let locations: [Location]
 
-    /// - Parameter listed: The names of all files in the directory.
+    /// Finds the hidden files among the files of a directory.
+    ///
+    /// - Parameters:
+    ///   - listed: The names of all files in the directory.
+    ///   - directory: The absolute path of the directory.
     init(_ listed: [String], in directory: String) {
         let hidden = listed.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
         var locations: [Location] = []
@@ -34,16 +38,16 @@ struct HiddenFiles: Sendable {
 }
 
 extension PartialStore {
-    /// The number of levels below a directory that are searched.
+    /// The maximum number of levels below a directory that are searched.
     static let searchedDepth = 32
-    /// The number of directories that are searched at once.
+    /// The maximum number of directories that one search visits.
     static let searchedCount = 10_000
 
     /// Calls `body` with the hidden files of the directory and, if requested, of the directories below it.
     ///
     /// The nearest directories are searched first, within ``searchedDepth`` and ``searchedCount``. Symbolic links below
-    /// `directory` aren't followed. Subdirectories that can't be read are omitted, and so are those to which every user can
-    /// write, who could replace them by links at any moment.
+    /// `directory` aren't followed. Subdirectories that can't be read are omitted. Subdirectories to which every user
+    /// can write are omitted, too, because another user could replace what they contain by links at any time.
     ///
     /// - Throws: The failure of listing `directory` itself.
     func searchHiddenFiles(

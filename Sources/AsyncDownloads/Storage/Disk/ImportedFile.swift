@@ -1,19 +1,20 @@
-/// A file with bytes of a download that this store did not receive itself.
+/// A file with bytes of a download that were not received by this store.
 package struct ImportedFile: Sendable {
     package var path: String
     /// The file, open for reading.
     ///
-    /// The code that opened it closes it.
+    /// The code that opened the file has to close it.
     package var handle: OpenFile
     /// The file's information when it was checked, to detect whether the path still refers to it.
     package var information: FileInformation
-    /// The representation that the bytes belong to, as far as it is known.
+    /// The representation of the bytes, as far as it is known.
     package var representation: Representation
     /// The intervals that the file contains.
     package var received: IntervalSet
     /// Whether the bytes are known to have been received with secret headers.
     package var hasSecretHeaders: Bool
-    /// Whether an importer may remove the file when it is no longer needed, because a downloader created it for itself.
+    /// Whether an importer may remove the file when it is no longer needed, because a downloader created it as a
+    /// temporary file.
     ///
     /// Any other file may be the caller's only copy.
     package var isTemporary: Bool

@@ -1,9 +1,10 @@
-/// The lock file that makes one process the owner of a partial.
+/// The lock file that makes one process the owner of a partial file.
 ///
-/// It is the first file to be created and the last to be removed, so if it is new, no other files exist. Where a file
-/// system does not support locks, or only pretends to, the names of the partial files determine the owner
-/// (``PartialFile``). The same applies if the lock file belongs to another user, who could hold the lock indefinitely.
-/// Otherwise, the lock is exclusive, and the partial file has a constant name, so that no directory has to be listed.
+/// The lock file is created before all other files of a location and removed after them, so if it is new, no other
+/// files exist. Where a file system does not support locks, or only pretends to, the names of the partial files
+/// determine the owner (``PartialFile``). The same applies if the lock file belongs to another user, who could hold the
+/// lock indefinitely. Otherwise, the lock is exclusive, and the name of the partial file follows from its token, so
+/// that the directory doesn't have to be listed.
 final class PartialLock: Sendable {
     /// Whether ``acquire(_:on:)`` created the lock file.
     let isNew: Bool
@@ -46,7 +47,7 @@ final class PartialLock: Sendable {
     ///
     /// - Throws: ``FileFailure/Kind/inUse`` while another owner holds the lock, in this process or in another.
     static func acquire(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) -> PartialLock {
-        // An attempt fails when another owner has just removed the file; even a second failure is rare.
+        // An attempt fails if another owner has just removed the file; even two failures are rare.
         for _ in 0..<32 {
             if let lock = try attempt(names, on: disk) { return lock }
         }
@@ -57,15 +58,16 @@ final class PartialLock: Sendable {
 
     /// Releases the lock, and removes its file if no other files are kept; later calls do nothing.
     ///
-    /// They must do nothing because the name and the descriptor may already belong to the next owner. A file that
-    /// another owner has created because this one was removed stays.
+    /// Later calls must do nothing, because the name and the descriptor may already belong to the next owner. If the
+    /// lock file was removed and another owner has created a new one, the new file is kept.
     func release(removing: Bool) {
         let file = file.withLock { file in
             defer { file = nil }
             return file
         }
         guard let file else { return }
-        // Removed while the lock is held: a process that opened the file meanwhile detects that the name is gone.
+        // The file is removed before it is unlocked: a process that has opened it detects that the name no longer
+        // exists.
         if removing, (try? disk.information(at: path))?.isSameFile(as: information) == true { try? disk.remove(path) }
         disk.unlock(file)
         disk.close(file)
@@ -107,9 +109,10 @@ final class PartialLock: Sendable {
         }
     }
 
-    /// Removes the bytes that a process was about to place when it ended (``PartialFile/Medium/lockedMemory``).
+    /// Removes the bytes that an earlier process was about to place when it ended
+    /// (``PartialFile/Medium/lockedMemory``).
     ///
-    /// A file with another name is not ours alone.
+    /// A file with a second name is left unchanged, because it may already be a destination.
     private static func empty(_ file: OpenFile, _ information: FileInformation, on disk: any FileSystem) {
         guard information.linkCount == 1 else { return }
         try? disk.truncate(file, to: 0)
@@ -125,7 +128,7 @@ final class PartialLock: Sendable {
         return PartialLock(information, path: path, disk: disk)
     }
 
-    /// Locks the file, and returns whether its file system supports that; throws if another owner has it.
+    /// Locks the file, and returns whether its file system supports locks; throws if another owner holds the lock.
     private static func lock(_ file: OpenFile, on disk: any FileSystem) throws(FileFailure) -> Bool {
         do {
             if try disk.lock(file) { return true }

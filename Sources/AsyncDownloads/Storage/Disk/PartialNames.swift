@@ -1,16 +1,16 @@
 /// The names of the hidden files of one partial.
 ///
 ///     .NAME.FINGERPRINT.lock                    is locked by the process that owns the partial; becomes a small file
-///     .NAME.FINGERPRINT.checkpoint              describes what the partial file contains
-///     .NAME.FINGERPRINT-TOKEN-OWNER.checkpoint  is the checkpoint if something of another user has its usual name
+///     .NAME.FINGERPRINT.checkpoint              describes the contents of the partial file
+///     .NAME.FINGERPRINT-TOKEN-OWNER.checkpoint  is the checkpoint if another user's file has the usual name
 ///     .NAME.FINGERPRINT-TOKEN-OWNER.partial     contains the bytes
 ///     .NAME.FINGERPRINT-TOKEN-OWNER.temp        is a new checkpoint before its rename
-///     .NAME.FINGERPRINT-TOKEN-OWNER.copy        is a finished file before its rename
+///     .NAME.FINGERPRINT-TOKEN-OWNER.copy        is a copy of a finished file before its rename
 ///
-/// FINGERPRINT distinguishes requests for files of the same name, including those of different users and accounts. It
-/// proves nothing: the checkpoint contains the request itself. TOKEN is random and identifies one file of one
+/// FINGERPRINT distinguishes requests for files of the same name, including requests of different users and accounts.
+/// It isn't a proof of the request, which the checkpoint contains. TOKEN is random and identifies one file of one
 /// representation. OWNER identifies the process that has claimed the file (see ``PartialFile``). It is zero if only one
-/// process can use the file, so that the name follows from the token. Otherwise it is random.
+/// process can use the file, so that the name follows from the token. Otherwise, it is random.
 ///
 /// A file belongs to the package only if its whole name matches one of these patterns.
 struct PartialNames: Sendable, Hashable {
@@ -21,7 +21,11 @@ struct PartialNames: Sendable, Hashable {
     /// The path of ``stem`` in the directory.
     private let path: String
 
-    /// - Parameter user: The ID of the user who owns the files.
+    /// Creates the names for a location.
+    ///
+    /// - Parameters:
+    ///   - location: The location.
+    ///   - user: The ID of the user who owns the files.
     init(_ location: PartialLocation, user: UInt32) {
         self.init(
             directory: location.directory,
@@ -42,10 +46,10 @@ struct PartialNames: Sendable, Hashable {
         Self.join(directory ?? self.directory, "\(stem)-\(claim.token)-\(claim.owner)\(suffix.rawValue)")
     }
 
-    /// Returns whether the name is one with a token and an owner of this location.
+    /// Returns whether the name belongs to this location and contains a token and an owner.
     func isOwn(_ name: String) -> Bool { file(name) != nil }
 
-    /// Returns whether the name is that of a checkpoint that does not have its usual name.
+    /// Returns whether the name belongs to a checkpoint that does not have the usual name.
     func isDisplacedCheckpoint(_ name: String) -> Bool { file(name)?.suffix == .checkpoint }
 
     /// Reads the name of a partial file of this location; returns nil for any other name.
@@ -54,7 +58,7 @@ struct PartialNames: Sendable, Hashable {
         return claim
     }
 
-    /// Returns whether the name is that of a copy of the file with `token`, made by any process.
+    /// Returns whether the name belongs to a copy, made by any process, of the file with `token`.
     func isCopy(_ name: String, of token: String) -> Bool {
         guard let (claim, suffix) = file(name), suffix == .copy else { return false }
         return claim.token == token
@@ -74,7 +78,7 @@ struct PartialNames: Sendable, Hashable {
 
     /// Returns the directory that contains the path's last component.
     static func directory(of path: String) -> String {
-        // By bytes, as the system does: a slash and a following combining mark form one `Character`.
+        // Bytes are compared, as in the system, because a slash and a following combining mark form one `Character`.
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
@@ -130,10 +134,10 @@ struct HiddenName: Sendable, Hashable {
     let stem: String
     let kind: Kind
 
-    /// Whether it is the name of a partial file.
+    /// Whether the name belongs to a partial file.
     var isPartial: Bool { if case .file(_, .partial) = kind { true } else { false } }
 
-    /// Whether it is the name of a checkpoint.
+    /// Whether the name belongs to a checkpoint.
     var isCheckpoint: Bool {
         switch kind {
         case .checkpoint, .file(_, .checkpoint): true
@@ -179,7 +183,7 @@ extension PartialNames {
         case checkpoint = ".checkpoint"
     }
 
-    /// The identity of one file of one representation, and of the process that has claimed it.
+    /// The identifiers of one file of one representation, and of the process that has claimed the file.
     struct Claim: Sendable, Hashable {
         /// The identifier of the file, which never changes.
         let token: String
@@ -196,7 +200,7 @@ extension PartialNames {
         /// Returns the claim of the same file for a new owner.
         func taken() -> Self { Self(token: token, owner: Self.random()) }
 
-        /// The claim of the same file for a process that no other process can take it from.
+        /// The claim of the same file for a process with an exclusive lock.
         var exclusive: Self { Self(token: token, owner: Self.exclusiveOwner) }
 
         /// Whether the names of the files follow from the token.
@@ -211,7 +215,7 @@ extension PartialNames {
             self.owner = owner
         }
 
-        /// Creates the claim of the file with `token` for a process that no other process can take it from.
+        /// Creates the claim of the file with `token` for a process with an exclusive lock.
         ///
         /// A token from a file is checked, because it becomes a part of a path.
         init?(exclusive token: String) {
@@ -222,7 +226,7 @@ extension PartialNames {
 }
 
 extension PartialNames {
-    /// The longest part of a file name for the download's name; the rest has 63 bytes, and file systems accept 255.
+    /// The maximum length of NAME in bytes; the rest of a file name has up to 63 bytes, and file systems accept 255.
     private static let baseLimit = 192
 
     private static func shortened(_ name: String) -> String {
@@ -241,13 +245,13 @@ extension PartialNames {
 
     /// Returns the FNV-1a hash of the request's key.
     ///
-    /// Unlike Swift's hash values, it is the same in every process.
+    /// Unlike Swift's hash values, the hash is the same in every process.
     private static func fingerprint(of location: PartialLocation, user: UInt32) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         func add(_ text: String) {
             var text = text
             text.withUTF8 { for byte in $0 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 } }
-            // No text contains this byte, so adjacent texts cannot be confused with others of the same concatenation.
+            // UTF-8 text never contains this byte, so a different division of the same characters has another hash.
             hash = (hash ^ 0xFF) &* 0x100_0000_01B3
         }
         for text in ["\(Checkpoint.format)", "\(user)", location.baseName] + location.request.key.texts { add(text) }

@@ -1,4 +1,4 @@
-/// An opening of a locked location, which finds and claims the partial and removes files that cannot be used.
+/// An opening of a locked location, which finds and claims the partial file, and removes unusable files.
 struct PartialOpener {
     let store: PartialStore
     let location: PartialLocation
@@ -18,10 +18,10 @@ struct PartialOpener {
         var hasVoidMarks = false
     }
 
-    /// Opens the partial.
+    /// Opens the partial file.
     ///
-    /// The directory is listed only if something is unusual: there is no usable checkpoint although files may exist, its
-    /// file does not have the name that follows from the token, or the lock is not exclusive.
+    /// The directory is listed only in unusual cases: no checkpoint is usable although files may exist, the partial
+    /// file does not have the name that follows from its token, or the lock is not exclusive.
     ///
     /// - Throws: A failure of the disk, or ``FileFailure/Kind/inUse`` if another process claims the file first.
     func run() throws(FileFailure) -> Opened {
@@ -48,7 +48,7 @@ struct PartialOpener {
 
     private var owner: FileOwner { FileOwner(disk: disk, names: names) }
 
-    /// Gives the checkpoint its usual name, unless another user still has it.
+    /// Gives the checkpoint the usual name, unless another user's file still has it.
     private func withUsualName(_ displaced: CheckpointFile) -> CheckpointFile {
         var found = displaced
         if (try? disk.rename(found.path, toUnused: names.checkpoint)) != nil { found.path = names.checkpoint }
@@ -105,7 +105,7 @@ struct PartialOpener {
         var hasVoidMarks = false
     }
 
-    /// An error: the file does not contain what its checkpoint claims.
+    /// The error for a file without the bytes that its checkpoint claims.
     private struct Loss: Error {
         let reason: RestartReason
     }
@@ -113,7 +113,7 @@ struct PartialOpener {
     /// Determines which bytes the file contains according to its checkpoint, its marks, and its size.
     private func proven(_ file: ClaimedFile, _ found: CheckpointFile) throws(Loss) -> Proven {
         let session = store.session(of: file)
-        // Bytes that were not synced exist only on the boot of the machine on which they were written.
+        // Unsynced bytes are lost if the machine was restarted after they were written.
         if let needed = found.checkpoint.session, needed != session { throw Loss(reason: .partialMissing) }
         var proven = Proven(received: found.received)
         let mark = found.mark(of: file.information, session: session)
@@ -141,7 +141,7 @@ struct PartialOpener {
         return nil
     }
 
-    /// Whether the file was already placed and the process ended before it removed the checkpoint.
+    /// Whether the file was already placed, but the process ended before it removed the checkpoint.
     private func becameDestination(_ record: Checkpoint) -> Bool {
         let destination = record.request.destination
         guard !destination.isEmpty else { return false }
@@ -157,7 +157,7 @@ struct PartialOpener {
 
     /// Claims the file by a rename, even from a running owner; only one process can succeed (see ``PartialFile``).
     ///
-    /// A file with the name that follows from its token belongs to the process with the exclusive lock.
+    /// A file whose name follows from its token already belongs to the process with the exclusive lock.
     private func claim(_ file: ClaimedFile) throws(FileFailure) -> ClaimedFile {
         if lock.isExclusive, file.claim.isExclusive { return file }
         var claimed = file
@@ -179,7 +179,7 @@ struct PartialOpener {
                     try disk.rename(path, toUnused: names.path(claim, .partial))
                     return claim
                 } catch let error where error.kind == .exists {
-                    // Something of another user has the name.
+                    // Another user's file has the name.
                 }
             }
             let claim = file.claim.taken()
@@ -192,7 +192,9 @@ struct PartialOpener {
 
     /// Removes the checkpoint, then the files, so that after a crash no checkpoint describes other bytes.
     ///
-    /// If `reason` is nil, no bytes were lost.
+    /// - Parameters:
+    ///   - found: The checkpoint.
+    ///   - reason: The reason why the bytes can't be used; nil if no bytes were lost.
     private func discard(_ found: CheckpointFile, _ reason: RestartReason?) throws(FileFailure) -> Opened {
         try disk.remove(found.path)
         try removeFiles()
@@ -203,15 +205,15 @@ struct PartialOpener {
 
     /// Removes files that earlier processes left beside a usable checkpoint and its file; a failure is ignored.
     ///
-    /// The names of the files that a process with an exclusive lock leaves are known, except that of a copy whose import
-    /// did not end. It is left to ``PartialStore/removeLeftovers(in:writtenBefore:)``, because finding it requires a listing.
+    /// The files that a process with an exclusive lock leaves have known names, except for the copy of an interrupted
+    /// import. Such a copy is left to ``PartialStore/removeLeftovers(in:includingSubdirectories:writtenBefore:)``,
+    /// because finding it requires a listing of the directory.
     private func removeLeftovers(besides file: ClaimedFile, _ found: CheckpointFile, wasRenamed: Bool) {
         if lock.isExclusive, !wasRenamed, found.path == names.checkpoint {
             for suffix in [PartialNames.Suffix.temporary, .copy] { try? disk.remove(names.path(file.claim, suffix)) }
             return
         }
-        // The file that the bytes were imported from may be among them; it is kept until a server has confirmed the
-        // bytes.
+        // The source file of an import may be among these files; it is kept until a server has confirmed the bytes.
         _ = try? removeFiles(
             except: [names.path(file.claim, .partial), found.path],
             keepsOthers: found.checkpoint.representation.isImported)
@@ -228,7 +230,7 @@ struct PartialOpener {
         if let listed { own = listed } else { own = try disk.names(in: names.directory) }
         own = own.filter(names.isOwn)
         var bytes: Int64 = 0
-        // Checkpoints first, so that after a crash none of them describes a missing file.
+        // Checkpoints are removed first, so that after a crash no checkpoint describes a missing file.
         for name in own.filter(names.isDisplacedCheckpoint) + own.filter({ !names.isDisplacedCheckpoint($0) }) {
             let path = PartialNames.join(names.directory, name)
             guard !kept.contains(path) else { continue }
@@ -243,7 +245,7 @@ struct PartialOpener {
 
     /// Removes a file, unless another user created it and it cannot be removed.
     ///
-    /// Such a file has a name that is not needed otherwise, and must not prevent this user from downloading.
+    /// A file of another user must not prevent this user from downloading; its name isn't needed.
     private func removeUnlessOfAnotherUser(_ path: String) throws(FileFailure) {
         do {
             try disk.remove(path)

@@ -1,5 +1,5 @@
 extension PartialStore {
-    /// Continues the bytes of another location at `location`, with all their ranges, if they are more than those there.
+    /// Moves the partial file of another location to `location`, if it has more bytes than the one there.
     ///
     /// The checkpoint of the new location is written first. Then the file is renamed, or copied to another volume, and
     /// the other checkpoint is removed last. Whenever the process ends, one of the two locations has a checkpoint with
@@ -7,13 +7,14 @@ extension PartialStore {
     ///
     /// - Parameters:
     ///   - source: The other location, of the same resource.
-    ///   - opening: The opening of `location`; the partial file owns it if there is a result, and otherwise it describes
-    ///     the same bytes as before.
-    /// - Returns: The partial file; nil if nothing is continued. Then the bytes are still at the other location.
+    ///   - location: The new location.
+    ///   - opening: The opening of `location`. If the result isn't nil, the partial file owns the opening; otherwise,
+    ///     the opening describes the same bytes as before.
+    /// - Returns: The partial file at the new location; nil if nothing was moved, and the bytes are still at `source`.
     func adopt(from source: PartialLocation, at location: PartialLocation, _ opening: inout Opening) -> PartialFile? {
         guard holds(source), var old = try? beginOpening(source) else { return nil }
         if old.opened.hasVoidMarks {
-            // Closing it records that the marks are void.
+            // Closing the partial file records that its marks are void.
             partial(source, old, medium: .file).close()
             return nil
         }
@@ -22,7 +23,7 @@ extension PartialStore {
             case .bytes(var representation, let received) = old.opened.finding,
             received.count > opening.opened.finding.received.count
         else { return nil }
-        // The bytes are those of the source's request.
+        // Bytes for which another checksum is expected are not adopted.
         if let own = location.request.checksum, let other = checkpoint.request.checksum, own != other { return nil }
         if checkpoint.request.url != location.request.url { representation.cameFromDifferentURL = true }
         let isCopy = old.lock.volume != opening.lock.volume
@@ -53,8 +54,8 @@ extension PartialStore {
 
     /// Makes the checkpoint of the new location describe the file, and gives the file its new name.
     ///
-    /// - Parameter source: The names of the file's location; nil if a copy takes its place.
-    /// - Returns: The opening of the new location with its file and its checkpoint.
+    /// - Parameter source: The names of the file's location; nil to copy the file instead of renaming it.
+    /// - Returns: The opening of the new location, with its file and its checkpoint.
     private func adopt(
         _ file: ClaimedFile, _ source: PartialNames?, _ checkpoint: Checkpoint, _ opening: inout Opening
     ) throws(FileFailure) -> Opening {
@@ -93,15 +94,15 @@ extension PartialStore {
 }
 
 extension PartialStore {
-    /// Replaces `written` by the checkpoint that was at the location before, or removes it.
+    /// Replaces `written` by the previous checkpoint of the location, or removes it.
     ///
-    /// - Returns: Whether `written` is gone, also after a loss of power, so that its file may be removed.
+    /// - Returns: Whether `written` no longer exists, even after a loss of power, so that its file may be removed.
     func restoreCheckpoint(of opening: inout Opening, replacing written: CheckpointFile) -> Bool {
         disk.close(written.handle)
         var restored: CheckpointFile?
         if let former = opening.opened.checkpoint {
             disk.close(former.handle)
-            // With the bytes of its marks, which the opening has verified.
+            // The checkpoint also gets the bytes that its marks describe, which the opening has verified.
             var checkpoint = former.checkpoint
             checkpoint.received = opening.opened.finding.received
             if let file = opening.opened.file {

@@ -1,8 +1,8 @@
 extension PartialStore {
     /// Removes files from `directory` that no download can continue.
     ///
-    /// These are files of this user that were last written before `date`, that no checkpoint names, and whose lock can
-    /// be acquired. A missing directory has none.
+    /// The removed files belong to this user, were last written before `date`, are not named by a checkpoint, and have
+    /// a lock that can be acquired. If the directory doesn't exist, nothing is removed.
     package func removeLeftovers(
         in directory: String, includingSubdirectories: Bool = false, writtenBefore date: HTTPDate
     ) throws(DownloadError) -> RemovedLeftovers {
@@ -23,8 +23,8 @@ extension PartialStore {
 
     /// Removes unfinished in-memory bodies that were moved to `directory` and are old or exceed a limit.
     ///
-    /// Removes the bodies that were last written before `date`, and then the oldest of the others while together they
-    /// exceed `byteLimit` bytes. A body that is in use is kept.
+    /// All bodies that were last written before `date` are removed, and then the oldest of the others until the total
+    /// length is at most `byteLimit` bytes. A body that is in use is kept.
     package func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64) {
         let found = (try? unfinished(in: directory, trustsDestinations: false)) ?? []
         let bodies = found.compactMap { body -> (body: UnfinishedPartial, information: FileInformation)? in
@@ -90,12 +90,12 @@ private struct LeftoverRemoval {
         return information
     }
 
-    /// The files that are kept whatever their age is.
+    /// The files that are kept regardless of their age.
     private enum Kept {
         case nothing
-        /// The checkpoint with that name, and the partial file with that token.
+        /// The checkpoint with this name, and the partial file with this token, are kept.
         case unfinished(checkpoint: String, token: String)
-        /// All files, because the checkpoint has another format.
+        /// All files are kept, because the checkpoint has another format.
         case everything
 
         func contains(_ name: String, _ kind: HiddenName.Kind) -> Bool {
@@ -110,8 +110,8 @@ private struct LeftoverRemoval {
 
     /// Determines the files that the location's checkpoint names.
     ///
-    /// The directory was listed before the lock was acquired. It is listed again only if something unusual is there,
-    /// because another owner may have renamed files since.
+    /// The directory was listed before the lock was acquired. It is listed again only if the expected files aren't
+    /// found, because another owner may have renamed files since.
     private func kept(_ owner: FileOwner) throws(FileFailure) -> Kept {
         let list = { () throws(FileFailure) in try disk.names(in: names.directory) }
         let listed = location.files.map(\.name)

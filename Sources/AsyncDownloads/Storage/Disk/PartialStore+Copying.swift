@@ -1,7 +1,10 @@
 extension PartialStore {
     /// Places copies of a finished file at all targets, atomically, as ``PartialFile/place(at:length:)`` does.
     ///
-    /// - Parameter location: The location of the partial file that became the file; temporary files are named after it.
+    /// - Parameters:
+    ///   - path: The path of the finished file.
+    ///   - targets: The destinations of the copies.
+    ///   - location: The location of the file's former partial file, which determines the names of temporary files.
     package func place(
         copyOf path: String, at targets: [PlacementTarget], for location: PartialLocation
     ) -> [PlacementOutcome] {
@@ -16,7 +19,7 @@ extension PartialStore {
             placement.synchronizeDirectories(with: synchronizeDirectoryRetrying)
             var results = placement.results.makeIterator()
             return targets.map { target in
-                // A subscriber may request the path that the file already has.
+                // A target may be the file's present path, which needs no copy.
                 target.isExactly(path)
                     ? .success(path) : (results.next() ?? .success(path)).mapError { DownloadError($0) }
             }

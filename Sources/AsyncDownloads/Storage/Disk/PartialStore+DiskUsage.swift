@@ -1,7 +1,7 @@
 extension PartialStore {
-    /// Measures the hidden files of this user in `directory`, without locking or opening those that are in use.
+    /// Measures the hidden files of this user in `directory`, without locking them.
     ///
-    /// A missing directory has none.
+    /// If the directory doesn't exist, the result is empty.
     package func diskUsage(
         in directory: String, includingSubdirectories: Bool = false
     ) throws(DownloadError) -> DiskUsage {
@@ -40,7 +40,7 @@ extension PartialStore {
 }
 
 extension UnfinishedPartial {
-    /// Whether the file of this location is one of those that the download consists of.
+    /// Whether a file of this location belongs to the unfinished download.
     fileprivate func uses(_ name: String, _ parts: HiddenName) -> Bool {
         parts.kind == .lock || parts.isCheckpoint || fileName.map { $0.hasSameBytes(as: name) } == true
     }

@@ -1,4 +1,4 @@
-/// An open file, and what it says of itself.
+/// Information about a file, and the record in its extended attribute.
 struct RecordedFile: Sendable, Hashable {
     let information: FileInformation
     /// The record that was written when the file was placed; the file may have been changed later.
@@ -8,9 +8,10 @@ struct RecordedFile: Sendable, Hashable {
 }
 
 extension PartialStore {
-    /// Sets the attributes of the finished file before it is described, because its record contains the modification time.
+    /// Sets the attributes of a finished file.
     ///
-    /// A file system that doesn't store attributes is no failure.
+    /// Call this function before the file is described, because its record contains the modification time. If the file
+    /// system doesn't support attributes, nothing is set.
     ///
     /// - Parameter directory: The directory of the destination.
     func setAttributes(of file: ClaimedFile, _ representation: Representation?, in directory: String) {
@@ -21,17 +22,16 @@ extension PartialStore {
         try? disk.setModificationTime(date.secondsSinceEpoch, of: file.handle)
     }
 
-    /// Gives the copy of a finished file its attributes.
+    /// Sets the attributes of a copy of a finished file.
     func setAttributes(ofCopy copy: OpenFile, of file: OpenFile, in directory: String) {
         disk.setAttributes(attributes, of: copy, in: directory)
         guard attributes.usesLastModified, let original = try? disk.information(of: file) else { return }
         try? disk.setModificationTime(original.modificationSeconds, of: copy)
     }
 
-    /// Records in the finished file what it contains, before it is synced and gets its name.
+    /// Writes the record of a finished file, before the file is synced and gets its name.
     ///
-    /// Nothing depends on a record, so a volume that doesn't store it is no failure: the file is then fetched again, or
-    /// proven by a checksum.
+    /// A failure is ignored: without a record, the file is fetched again later, or proven by a checksum.
     func describe(_ file: ClaimedFile, as request: RequestRecord, _ representation: Representation?, isProven: Bool) {
         guard let resource = ResourceDigest(request), let information = try? disk.information(of: file.handle) else {
             return
@@ -40,7 +40,7 @@ extension PartialStore {
         write(record, to: file.handle, information, file.volume, isSynced: synchronizes(file))
     }
 
-    /// Records in the copy of a finished file what the file says of itself.
+    /// Writes the record of a finished file into a copy of the file.
     ///
     /// - Parameter isSynced: Whether the copy is synced before it gets its name.
     func describe(copy: OpenFile, of file: OpenFile, isSynced: Bool) {
@@ -51,11 +51,11 @@ extension PartialStore {
         write(record, to: copy, information, disk.volumeKind(of: copy), isSynced: isSynced)
     }
 
-    /// Returns the record of the finished file at `path`; nil if there is no file, or one that proves nothing.
+    /// Returns the record of the finished file at `path`; nil if the file doesn't exist or its record proves nothing.
     ///
-    /// Only a regular file of this user counts that has no other name, that no one else can write, and whose record
-    /// describes it exactly. If it was placed without a sync, the machine must not have been restarted since. Links are
-    /// not followed.
+    /// The file must be a regular file of this user, have no other name, not be writable by other users, and match its
+    /// record exactly. If it was placed without a sync, the machine must not have been restarted since. Links are not
+    /// followed.
     func finishedFile(at path: String) -> FinishedFileRecord? {
         recordedFile(at: path).flatMap { finishedFile($0, at: path) }
     }
@@ -70,7 +70,7 @@ extension PartialStore {
         (try? FileOwner(disk: disk, directory: PartialNames.directory(of: path)).isPrivate(information)) == true
     }
 
-    /// Returns the regular file at `path`; nil if there is none that can be read.
+    /// Returns the regular file at `path`; nil if it doesn't exist or can't be read.
     ///
     /// Links are not followed.
     func recordedFile(at path: String) -> RecordedFile? {
@@ -79,7 +79,7 @@ extension PartialStore {
         return recordedFile(handle)
     }
 
-    /// Returns what an open regular file says of itself; the owner is not checked.
+    /// Returns an open regular file with its record; the owner is not checked.
     func recordedFile(_ handle: OpenFile) -> RecordedFile? {
         guard let information = try? disk.information(of: handle), information.kind == .regular else { return nil }
         let record = ((try? disk.attribute(FinishedFileRecord.attributeName, of: handle)) ?? nil)
@@ -100,7 +100,7 @@ extension PartialStore {
             == session
     }
 
-    /// Writes the record, with the session of a file that is not synced before it gets its name.
+    /// Writes the record; the record of a file that is not synced contains the session.
     private func write(
         _ record: FinishedFileRecord, to file: OpenFile, _ information: FileInformation, _ volume: VolumeKind,
         isSynced: Bool
@@ -108,7 +108,7 @@ extension PartialStore {
         var record = record
         record.session = nil
         if !isSynced {
-            // Otherwise, a loss of the bytes could not be detected.
+            // Without the session, a loss of unsynced bytes could not be detected, so no record is written.
             guard let session = session(device: information.device, volume),
                 let digest = FinishedFileRecord.SessionDigest(session)
             else { return }

@@ -2,11 +2,11 @@ extension PartialStore {
     /// Copies the bytes of the file that `open` opens into the partial file at `location`; the original is kept.
     ///
     /// Nothing is copied if the partial file already has at least as many provable bytes, or if no server could prove
-    /// the file's bytes. The result describes what can be continued if the network permits it; its
-    /// ``Representation/isImported`` says whether it comes from the file.
+    /// the file's bytes. The result describes the bytes that a download can continue; its ``Representation/isImported``
+    /// tells whether they come from the file.
     ///
     /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has the partial file, or a disk error. In both
-    ///   cases neither the file nor the existing partial file is lost.
+    ///   cases, neither the file nor the existing partial file is lost.
     package func importFile(
         at location: PartialLocation, _ open: (any FileSystem) throws(DownloadError) -> ImportedFile
     ) throws(DownloadError) -> (unfinished: UnfinishedPartial, file: ImportedFile) {
@@ -18,7 +18,7 @@ extension PartialStore {
     private func importBytes(
         of file: ImportedFile, at location: PartialLocation
     ) throws(DownloadError) -> UnfinishedPartial {
-        // Imported bytes were safe where they came from, so they are synced even if the network's bytes are not.
+        // Imported bytes were already durable, so the copy is synced even if received bytes are not.
         let store = PartialStore(disk: disk, durability: .powerLoss, bootID: bootID)
         let partial = try store.openFile(location.onDisk, sparing: file.information)
         defer { partial.close() }
@@ -38,10 +38,10 @@ extension PartialStore {
 
     /// Removes a file whose bytes were copied and confirmed, if it is temporary and unchanged.
     package func removeImported(_ file: ImportedFile) {
-        // Another download may continue the file meanwhile, at the same path.
+        // Another download may be using a new file at the same path by now.
         guard file.isTemporary, (try? disk.information(at: file.path))??.isUnchanged(since: file.information) == true
         else { return }
-        // A file that cannot be removed only takes space.
+        // A failure is ignored, because a file that remains only takes space.
         try? disk.remove(file.path)
     }
 }
@@ -49,8 +49,8 @@ extension PartialStore {
 extension PartialFile {
     /// Replaces the partial by a copy of `imported`, in one step.
     ///
-    /// The new checkpoint replaces the old one after the copy is on disk, and the old bytes are removed last. If any
-    /// step fails, the next opening finds either the previous partial or the copy, and `imported` is unchanged.
+    /// The new checkpoint replaces the old one after the copy is on disk, and the old bytes are removed last. If a step
+    /// fails, the next opening finds either the previous partial or the copy, and `imported` is unchanged.
     func importBytes(_ imported: ImportedFile) throws(DownloadError) {
         do throws(FileFailure) {
             let file = try ClaimedFile.copy(
@@ -77,7 +77,7 @@ extension PartialFile {
         let old = withState { $0 }
         if let own = old.file { try own.checkOwnership(names, on: store.disk) }
         var request = location.request
-        // The next opening then requires a proof, unless the request has the account of the bytes.
+        // With secret headers, the next opening requires a proof unless the request names an account.
         if imported.hasSecretHeaders { request.hasSecretHeaders = true }
         let checkpoint = Checkpoint(
             generation: (old.checkpoint?.generation ?? 0) + 1, baseName: location.baseName, request: request,

@@ -6,17 +6,19 @@ extension PartialStore {
 
     /// Opens the partial file at `location`, or creates a new one, and becomes its only owner across all processes.
     ///
-    /// A request continues from wherever most bytes of the resource are: at the location, in memory, or on disk at
-    /// another location, from which they are moved.
+    /// The partial file continues the longest of the bodies of the resource that are found: at the location, in memory,
+    /// or at another location on disk, from which the body is moved.
     ///
-    /// - Parameter former: Another location at which bytes of the resource may be.
+    /// - Parameters:
+    ///   - location: The location.
+    ///   - former: Another location at which bytes of the resource may be.
     /// - Throws: ``DownloadError/Code/partialInUse`` while another process owns the partial file, or a disk error.
     ///   Existing files that cannot be used are not an error; ``PartialFile/finding`` reports them.
     package func open(
         _ location: PartialLocation, continuing former: PartialLocation? = nil
     ) throws(DownloadError) -> PartialFile {
         let sources = otherLocations(than: location, former)
-        // A body is not written to disk if only its secret headers distinguish it from another user's.
+        // A body isn't written to disk if only its secret headers distinguish it from another user's body.
         let isOnDisk = location.medium == .disk || location.mayBeOnDisk && ([location] + sources).contains(where: holds)
         guard isOnDisk else { return PartialFile(bodies?.take(location), store: self, location: location) }
         do {
@@ -33,7 +35,7 @@ extension PartialStore {
                 if adopted == nil { opening.release(on: disk) }
                 if location.medium == .memory { return partial }
                 if (try? partial.move(to: location)) == true { return partial }
-                // The disk has no space yet; the body is kept in memory.
+                // The disk may have no space now; the body is kept in memory.
                 partial.close()
                 return self.partial(location, try beginOpening(location))
             }
@@ -45,7 +47,7 @@ extension PartialStore {
             if location.isSpilled { bodies?.spilled.opened(location, in: self) }
             return self.partial(location.onDisk, opening, medium: location.medium == .memory ? .file : nil)
         } catch {
-            // The body is being written to disk, and can still be taken.
+            // The body is being written to disk, but can still be taken from memory.
             if location.medium == .memory, error.kind == .inUse, let body = bodies?.take(location) {
                 return PartialFile(body, store: self, location: location)
             }
@@ -53,7 +55,8 @@ extension PartialStore {
         }
     }
 
-    /// Opens the partial file at `location` to remove it, and removes the bytes of the resource in memory and at `former`.
+    /// Opens the partial file at `location` to remove it, and removes the bytes of the resource in memory and at
+    /// `former`.
     package func openToDiscard(
         _ location: PartialLocation, and former: PartialLocation?
     ) throws(DownloadError) -> PartialFile {
@@ -61,7 +64,8 @@ extension PartialStore {
         for other in otherLocations(than: location, former) where holds(other) {
             try? openFile(other.onDisk, recordingIn: bodies).discard()
         }
-        // Neither a directory nor a lock file, which is the last file to be removed, is created to remove nothing.
+        // If no files exist, neither a directory nor a lock file is created. The lock file is the last one to be
+        // removed.
         guard holds(location) || location.medium == .disk && hasLockFile(location) else {
             return PartialFile(nil, store: self, location: location)
         }
@@ -72,7 +76,7 @@ extension PartialStore {
         (try? disk.information(at: names(of: location).lock)) != nil
     }
 
-    /// Opens the partial file, and records that its body is in use if it had to leave memory.
+    /// Opens the partial file and, if its body had to leave memory, records that the body is in use.
     private func openFile(
         _ location: PartialLocation, recordingIn bodies: PartialBodyStore?
     ) throws(DownloadError) -> PartialFile {
@@ -87,9 +91,10 @@ extension PartialStore {
             .filter { names(of: $0) != names(of: location) }
     }
 
-    /// Opens a new partial file at `location` if nothing of an earlier one may exist; otherwise returns nil.
+    /// Opens a new partial file at `location`; returns nil if an earlier one may exist.
     ///
-    /// This takes no longer than creating a file. ``open(_:)`` may have to read or sync the bytes that it finds.
+    /// The call takes no longer than creating a file, whereas ``open(_:continuing:)`` may have to read or sync existing
+    /// bytes.
     package func openNew(_ location: PartialLocation) throws(DownloadError) -> PartialFile? {
         if bodies?.holds(location) == true { return nil }
         if location.medium == .memory {
@@ -100,7 +105,7 @@ extension PartialStore {
         let names = names(of: location)
         do {
             let lock = try PartialLock.acquire(names, on: disk)
-            // A new lock file without a checkpoint means that no files exist. A failure is reported by ``open(_:)``.
+            // A new lock file without a checkpoint means that no files exist. ``open(_:continuing:)`` reports failures.
             guard lock.isNew, (try? disk.information(at: names.checkpoint) == nil) ?? false else {
                 lock.release(removing: lock.isNew)
                 return nil
@@ -109,7 +114,7 @@ extension PartialStore {
             let opened = PartialOpener.Opened(finding: .nothing)
             return partial(location, Opening(names: names, lock: lock, volume: volume, opened: opened))
         } catch let error where error.kind == .missing {
-            // A directory may have to be created, and the one above it synced.
+            // Directories may have to be created and synced, which takes longer.
             return nil
         } catch {
             throw DownloadError(error)
@@ -118,7 +123,9 @@ extension PartialStore {
 
     /// Opens the partial file at `location` on disk, without the bytes of other locations.
     ///
-    /// - Parameter spared: A file that is not removed, whatever its name is.
+    /// - Parameters:
+    ///   - location: The location.
+    ///   - spared: A file that is not removed, even if its name belongs to the location.
     func openFile(
         _ location: PartialLocation, sparing spared: FileInformation? = nil
     ) throws(DownloadError) -> PartialFile {
@@ -129,7 +136,7 @@ extension PartialStore {
         }
     }
 
-    /// A location whose lock was acquired, and what was found there.
+    /// A location whose lock was acquired, and the files that were found there.
     struct Opening: Sendable {
         let names: PartialNames
         let lock: PartialLock
@@ -137,7 +144,7 @@ extension PartialStore {
         let volume: VolumeKind?
         var opened: PartialOpener.Opened
 
-        /// Closes the files, and removes the lock file if nothing else is left.
+        /// Closes the files, releases the lock, and removes the lock file if no other file exists.
         mutating func release(on disk: any FileSystem) {
             let isEmpty = opened.checkpoint == nil && opened.file == nil
             closeFiles(on: disk)
@@ -149,10 +156,10 @@ extension PartialStore {
             (opened.file, opened.checkpoint) = (nil, nil)
         }
 
-        /// Removes the checkpoint, unless that of other bytes has replaced it, and then the file that it describes.
+        /// Removes the checkpoint, unless it was replaced by the checkpoint of other bytes, and then its file.
         mutating func removeFiles(isReplaced: Bool, on disk: any FileSystem) {
             if let checkpoint = opened.checkpoint, !isReplaced {
-                // A checkpoint that stays keeps its file.
+                // If the checkpoint can't be removed, its file is kept as well.
                 guard (try? disk.remove(checkpoint.path)) != nil else { return }
             }
             if let file = opened.file { try? disk.remove(names.path(file.claim, .partial)) }
@@ -160,7 +167,7 @@ extension PartialStore {
         }
     }
 
-    /// Locks the location, and finds what is there.
+    /// Locks the location, and finds its files.
     func beginOpening(
         _ location: PartialLocation, sparing spared: FileInformation? = nil
     ) throws(FileFailure) -> Opening {
@@ -189,7 +196,7 @@ extension PartialStore {
         }
     }
 
-    /// Returns the partial file, whose bytes are in memory at first if there are none and they may be.
+    /// Returns the partial file of an opening; if it has no bytes yet, new bytes may be kept in memory at first.
     func partial(
         _ location: PartialLocation, _ opening: Opening, medium: PartialFile.Medium? = nil
     ) -> PartialFile {

@@ -5,9 +5,10 @@ extension PartialStore {
     /// directory that contains it, or if a symbolic link leads to it.
     ///
     /// - Parameters:
+    ///   - directory: The directory.
     ///   - includingSubdirectories: Whether the directories below `directory` are searched as well.
-    ///   - trustsDestinations: Whether absolute destinations are accepted as well, provided that only this user can
-    ///     write to `directory`. They aren't accepted in subdirectories.
+    ///   - trustsDestinations: Whether absolute destinations are also accepted if only this user can write to
+    ///     `directory`. In subdirectories, they are never accepted.
     package func unfinished(
         in directory: String, includingSubdirectories: Bool = false, trustsDestinations: Bool
     ) throws(DownloadError) -> [UnfinishedPartial] {
@@ -28,7 +29,8 @@ extension PartialStore {
         return found
     }
 
-    /// Removes the downloads whose destination a forged checkpoint could have chosen; nil if the first one is removed.
+    /// Removes the subscribers whose destination may have been forged; nil if the request's own destination may have
+    /// been.
     private func allowed(_ unfinished: UnfinishedPartial, trustsAbsolute: Bool) -> UnfinishedPartial? {
         let directory = unfinished.location.directory
         func isAllowed(_ destination: String, _ choosesName: Bool) -> Bool {
@@ -83,7 +85,7 @@ extension PartialStore {
 
     /// Reads a checkpoint without owning it; nil if it cannot be read or its bytes no longer exist.
     ///
-    /// - Parameter list: Returns the names in the directory, or at least those of the location.
+    /// - Parameter list: Returns the names in the directory, or at least the names that belong to the location.
     private func unfinished(
         _ names: PartialNames, _ list: () throws(FileFailure) -> [String]
     ) -> UnfinishedPartial? {

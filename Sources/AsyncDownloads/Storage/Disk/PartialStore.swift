@@ -3,8 +3,8 @@ private import class Foundation.Thread
 /// The store of the bytes of unfinished downloads.
 ///
 /// ``PartialNames`` describes the files, ``Checkpoint`` and ``CheckpointMark`` describe their contents, and
-/// ``PartialFile`` describes how one process owns them. Bodies that no one wants as a file are in ``bodies`` while no
-/// transfer uses them.
+/// ``PartialFile`` describes how one process owns them. Bodies that no subscriber requests as a file are kept in
+/// ``bodies`` while no transfer uses them.
 ///
 /// Every function may block on the disk.
 package struct PartialStore: Sendable {
@@ -31,7 +31,7 @@ package struct PartialStore: Sendable {
 
     /// Creates a store that uses any file system.
     ///
-    /// Without a `bootID`, bytes survive from checkpoint to checkpoint only.
+    /// Without a `bootID`, only bytes that a checkpoint describes survive the end of the process.
     package init(disk: any FileSystem, durability: Durability, bootID: String?, bufferedLength: Int64 = 0) {
         self.disk = disk
         self.durability = durability
@@ -40,7 +40,7 @@ package struct PartialStore: Sendable {
         syncs = SyncQueue(disk: disk)
     }
 
-    /// Returns the error of placing a file at `path` if something exists there that a file must not replace.
+    /// Returns the error of placing a file at `path` if it would replace an object that must not be replaced.
     package func refusal(of path: String) -> DownloadError? {
         do {
             try disk.checkReplaceable(path)
@@ -56,19 +56,18 @@ package struct PartialStore: Sendable {
 
     /// Whether bytes are synced before a checkpoint describes them.
     ///
-    /// Without an identifier of the boot, a loss of unsynced bytes could not be detected, so the bytes are synced as
-    /// well.
+    /// Bytes are also synced if the boot has no identifier, because a loss of unsynced bytes could not be detected.
     var synchronizes: Bool { durability == .powerLoss || bootID == nil }
 
     /// Returns whether the bytes of `file` are synced before a checkpoint describes them.
     ///
-    /// On a network file system they always are, because it reports late or never that it could not send them.
+    /// On a network file system, bytes are always synced, because a failure to send them may be reported late or never.
     func synchronizes(_ file: ClaimedFile) -> Bool { synchronizes || file.volume == .other }
 
     /// Returns the session in which unsynced bytes of `file` are known to exist, or nil if that cannot be determined.
     ///
-    /// The device is a part of it because a device that is removed and attached again loses unsynced bytes while the
-    /// machine keeps running.
+    /// The session includes the device number, because a device that is removed and attached again loses unsynced bytes
+    /// while the machine keeps running.
     func session(of file: ClaimedFile) -> String? { session(device: file.information.device, file.volume) }
 
     func session(device: UInt64, _ volume: VolumeKind) -> String? {
@@ -104,10 +103,10 @@ package struct PartialStore: Sendable {
     private func makeOneDirectory(_ path: String, in parent: String) throws(FileFailure) {
         do {
             try disk.makeDirectory(path)
-            // The bytes are durable only if the directories above them are.
+            // A file is durable only if all directories above it are durable.
             if synchronizes { try disk.synchronizeDirectory(parent) }
         } catch let error where error.kind == .exists {
-            // Another process was faster.
+            // Another process has created the directory.
         }
     }
 }

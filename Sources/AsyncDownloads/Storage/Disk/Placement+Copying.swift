@@ -1,8 +1,10 @@
 extension Placement {
     /// Places a copy of the file at the target.
     ///
-    /// - Parameter replacements: The directory for files that replace others, in which the copy is made; nil for that of
-    ///   the target.
+    /// - Parameters:
+    ///   - directory: The directory of the target.
+    ///   - target: The target.
+    ///   - replacements: The directory for replacement files, in which the copy is made; nil to make it in `directory`.
     mutating func putCopy(
         in directory: String, _ target: PlacementTarget, madeIn replacements: String? = nil
     ) throws(FileFailure) -> String {
@@ -17,10 +19,13 @@ extension Placement {
 
     /// Places a copy of the file at a path that this process may access, although it may not access the directory.
     ///
-    /// A sandboxed app gets such an access when the user chooses a file in a save panel. The file itself stays where it is,
-    /// so that a failure loses nothing.
+    /// A sandboxed app gets such access when the user chooses a file in a save panel. The file itself isn't moved, so
+    /// no bytes are lost if a step fails.
     ///
-    /// - Parameter error: The reason why the file was not placed in another way.
+    /// - Parameters:
+    ///   - directory: The directory of the target.
+    ///   - target: The target.
+    ///   - error: The failure of the usual way to place the file.
     mutating func putReplacement(
         in directory: String, _ target: PlacementTarget, after error: FileFailure
     ) throws(FileFailure) -> String {
@@ -30,7 +35,7 @@ extension Placement {
         do {
             return try putCopy(in: directory, target, madeIn: replacements)
         } catch let failure where failure.kind == .crossDevice {
-            // The volume of the path has no such directory.
+            // The volume of the path has no directory for replacement files.
             throw error
         }
     }
@@ -60,7 +65,7 @@ extension Placement {
         }
     }
 
-    /// Syncs a file that was placed in a directory that this process may not read, and therefore not sync.
+    /// Syncs a placed file whose directory this process may not read, and therefore cannot sync.
     ///
     /// On local file systems, this makes the file's new name durable as well.
     func synchronizeFile(of result: Result<String, FileFailure>) -> Bool {

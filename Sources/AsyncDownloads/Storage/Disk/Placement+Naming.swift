@@ -25,7 +25,7 @@ extension Placement {
         }
     }
 
-    /// Gives the file an unused name; returns false if the name has come into use meanwhile.
+    /// Gives the file an unused name; returns false if another process has used the name in the meantime.
     ///
     /// The name is recorded before the file exists, so that no other transfer of this process replaces the file.
     private mutating func claim(
@@ -36,7 +36,7 @@ extension Placement {
             try disk.rename(source, toUnused: path)
         } catch {
             target.names.withdraw(path, from: target.resource)
-            // Another process was faster.
+            // Another process may have used the name first.
             guard error.kind == .exists, try disk.information(at: path) != nil else {
                 if error.kind == .missing, source == ownPath { try file.checkOwnership(names, at: ownPath, on: disk) }
                 throw error
@@ -47,20 +47,20 @@ extension Placement {
         return true
     }
 
-    /// Whether a name of the caller's choice may replace the existing file at `path`.
+    /// Whether the existing file at `path` may be replaced if the caller chose the name.
     func mayReplace(_ path: String, for target: PlacementTarget) throws(FileFailure) -> Bool {
-        // A file that was there a moment ago has been removed, and another process may use the name.
+        // The file was removed since the name was checked, and another process may use the name.
         guard let present = try disk.information(at: path) else { return false }
         guard present.kind == .regular || present.kind == .symbolicLink, !target.names.mayBeForgotten(path) else {
             return false
         }
         guard try !isOfAnotherResource(path, present, target) else { return false }
-        // Another process may have placed it for another resource.
+        // Another process may have placed the file for another resource.
         guard let record = store.recordedFile(at: path)?.record else { return target.mayReplaceUnrecorded(present) }
         return record.resource == target.recordedResource
     }
 
-    /// Whether any process placed the file at `path` for another resource, as far as the file says.
+    /// Whether any process placed the file at `path` for another resource, according to the file's record.
     private func isRecordedForAnother(_ path: String, _ target: PlacementTarget) -> Bool {
         store.recordedFile(at: path)?.record.map { $0.resource != target.recordedResource } ?? false
     }
@@ -97,7 +97,7 @@ extension Placement {
         let resource = target.resource.hashValue
         let signature = try signature(of: file.handle)
         if let (path, file) = numbering.given[resource], target.isFree(path) {
-            // The file that this process placed earlier for the same resource, which the caller's name may replace.
+            // This process placed the file earlier for the same resource, so a name that the caller chose replaces it.
             if isCallers, let file, try disk.information(at: path)?.isUnchanged(since: file) == true {
                 try replace(path, by: source)
                 return try noteGiven(path, resource, &numbering)
@@ -125,10 +125,10 @@ extension Placement {
             }
             numbering.next += 1
             guard present.kind == .regular, try !isOfAnotherResource(path, present, target) else { continue }
-            // Two resources with the same bytes may differ later.
+            // Two resources that have the same bytes now may differ later.
             if isCallers, isRecordedForAnother(path, target) { continue }
             if candidate == interruptedName, present.size == 0, signature.size > 0 {
-                // The reservation that an earlier process made for this file.
+                // The empty file is the reservation that an earlier process made for this file.
                 try replace(path, by: source)
             } else {
                 guard let other = try comparable(path) else { continue }
@@ -165,7 +165,7 @@ extension Placement {
         return true
     }
 
-    /// Whether the file has the same `count` bytes as the one to be placed.
+    /// Whether the file has the same first `count` bytes as the file to be placed.
     private func holdsSameBytes(_ handle: OpenFile, count: Int64) throws(FileFailure) -> Bool {
         let length = 1 << 20
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * length, alignment: 4096)

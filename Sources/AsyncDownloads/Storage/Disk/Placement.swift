@@ -5,12 +5,12 @@ struct Placement: Sendable {
     let store: PartialStore
     let names: PartialNames
     let file: ClaimedFile
-    /// The path of the file until it is at a target.
+    /// The path of the file before it is placed at a target.
     let ownPath: String
 
-    /// The path or the failure of each target so far.
+    /// The path or the failure for each target that was processed so far.
     private(set) var results: [Result<String, FileFailure>] = []
-    /// Whether a target has the file itself, so that it no longer has its own name.
+    /// Whether the file itself was moved to a target, so that other targets get copies.
     private(set) var isTaken = false
     /// The name that an earlier process was about to give to this file when it ended.
     var interruptedName: String?
@@ -18,11 +18,16 @@ struct Placement: Sendable {
     var willTakeName: @Sendable (String) -> Void = { _ in }
     /// The directories of the targets, in the order of ``results``.
     private var directories: [ByteText] = []
-    /// The access to the URLs of the targets, which lasts until their directories are synced.
+    /// The access to the URLs of the targets, which is kept until their directories are synced.
     private var accesses: [any AnyObject & Sendable] = []
 
+    /// Creates a placement of a file.
+    ///
     /// - Parameters:
-    ///   - path: The path of the file; nil for that of a partial file.
+    ///   - store: The store of the file.
+    ///   - names: The names of the hidden files.
+    ///   - file: The file.
+    ///   - path: The path of the file; nil for the path of the partial file.
     ///   - isTaken: Whether the file is already at a target.
     init(store: PartialStore, names: PartialNames, file: ClaimedFile, at path: String? = nil, isTaken: Bool = false) {
         self.isTaken = isTaken
@@ -32,7 +37,7 @@ struct Placement: Sendable {
         ownPath = path ?? names.path(file.claim, .partial)
     }
 
-    /// Whether the partial is no longer needed.
+    /// Whether the partial file is no longer needed.
     var isFinished: Bool {
         isTaken || (!results.isEmpty && results.allSatisfy { if case .success = $0 { true } else { false } })
     }
@@ -44,7 +49,7 @@ struct Placement: Sendable {
         if let access = target.url.flatMap(disk.access) { accesses.append(access) }
         do {
             try checkWay(to: target)
-            // The file's own directory exists.
+            // The directory of the partial file exists.
             if isTaken || !directory.hasSameBytes(as: names.directory), try isMissing(directory) {
                 try store.makeDirectory(directory)
             }
@@ -54,7 +59,7 @@ struct Placement: Sendable {
         }
     }
 
-    /// Whether the directory doesn't exist; false if this process may not know.
+    /// Whether the directory doesn't exist; false if this process isn't permitted to find out.
     private func isMissing(_ directory: String) throws(FileFailure) -> Bool {
         do {
             return try disk.information(at: directory) == nil
@@ -94,7 +99,7 @@ struct Placement: Sendable {
             return try target.names.withTurn(spelling) { () throws(FileFailure) in
                 let present = try disk.information(at: path)
                 if let present { try checkSpelling(of: path, present, target) }
-                // Again, because directories may have been replaced while the bytes were synced.
+                // The path is checked again, because directories may have been replaced while this thread waited.
                 try checkWay(to: target)
                 if target.replacesFiles {
                     try replace(path, present, by: source, isReplacement: isReplacement)
@@ -109,7 +114,7 @@ struct Placement: Sendable {
         }
     }
 
-    /// Throws if the volume treats the path and that of another download of this process as one name.
+    /// Throws if the volume treats the path as equal to the path of another download of this process.
     private func checkSpelling(
         of path: String, _ present: FileInformation, _ target: PlacementTarget
     ) throws(FileFailure) {
@@ -153,7 +158,7 @@ struct Placement: Sendable {
         do {
             try disk.rename(source, to: path)
         } catch let error where error.kind == .denied && isReplacement && present?.kind != .symbolicLink {
-            // The system might replace what a symbolic link leads to.
+            // `replaceItem` isn't used for a symbolic link, because it might replace the link's target.
             try disk.replaceItem(at: path, by: source)
         } catch let error where error.kind == .missing {
             // Either the source or the destination may be missing.
@@ -215,31 +220,31 @@ struct Placement: Sendable {
 /// A destination of a finished file.
 package struct PlacementTarget: Sendable {
     package enum Place: Sendable, Hashable {
-        /// Exactly the path, replacing an existing file.
+        /// Exactly this path, where the file replaces an existing one.
         ///
         /// If `below` is not nil, the path is below that directory, and no directory in between may be a symbolic link.
         case path(String, below: String?)
         /// A directory, in which the file gets the name or a numbered variant of it.
         ///
-        /// A name of the caller's choice, such as the last component of the URL, replaces a file unless this process
-        /// placed it there for another resource. A name that the server suggests replaces no file.
+        /// A name that the caller chose, such as the last component of the URL, replaces an existing file unless the
+        /// file was placed there for another resource. A name that the server suggests replaces no file.
         ///
         /// If `below` is not nil, the directory is below it, and no directory in between may be a symbolic link.
         case directory(String, name: String, isCallers: Bool, below: String? = nil)
     }
 
     package var place: Place
-    /// The URL of the destination, which may carry a permission from the user; a path carries none.
+    /// The URL of the destination, which may carry a permission of the user (a path doesn't).
     var url: URL?
-    /// The key of the resource; nil for a file that belongs to none.
+    /// The key of the resource; nil for a file that doesn't belong to a resource.
     var resource: ResourceKey?
     /// The names that this process has used in directories.
     package var names: DirectoryNames
-    /// The digest of the resource in the records of finished files; nil if its files have none.
+    /// The digest of the resource in the records of finished files; nil if they have no record.
     var recordedResource: ResourceDigest?
     /// Whether the file may replace another one.
     package var replacesFiles = true
-    /// Returns whether a file without a record, which has the name of the caller's choice, may be replaced.
+    /// Returns whether an existing file without a record may be replaced if it has the name that the caller chose.
     var mayReplaceUnrecorded: @Sendable (FileInformation) -> Bool = { _ in true }
     /// Returns whether no request of another resource names the path.
     package var isFree: @Sendable (String) -> Bool
@@ -268,7 +273,7 @@ extension PlacementTarget.Place {
         }
     }
 
-    /// Compares bytes, because two names of equivalent characters may be those of two files.
+    /// Returns whether the places have the same bytes; canonically equivalent names may belong to two files.
     package static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.path(let left, let leftTop), .path(let right, let rightTop)):

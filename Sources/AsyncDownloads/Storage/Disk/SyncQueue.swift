@@ -3,22 +3,22 @@ private import class Foundation.Thread
 
 /// The syncs of short files and of directories, which threads perform in rounds.
 ///
-/// While a round of a ``Scope`` runs, the requests for the next one collect. A sync of a directory makes all names in
-/// it durable, and where the changes of all files become durable together (``VolumeKind/diskWithSharedSyncs``), a sync
-/// of several files takes about as long as that of one. A thread for each file would wait as long, and resuming all of
-/// them would take more processor time than the rest of a short download.
+/// While a round of a ``Scope`` runs, requests for the next round are collected. A sync of a directory makes all names
+/// in it durable. On volumes that make the changes of all files durable together (``VolumeKind/diskWithSharedSyncs``),
+/// a sync of several files takes about as long as a sync of one file. With a thread for each file, each sync would take
+/// the same time, and resuming all threads would take more processor time than the rest of a short download.
 final class SyncQueue: Sendable {
-    /// What is synced.
+    /// An object that is synced.
     enum Object: Sendable {
         case file(OpenFile)
         case directory(String)
     }
 
-    /// The requests that one thread serves.
+    /// A group of requests that one thread performs.
     enum Scope: Sendable, Hashable {
-        /// Requests that concern short files of the volume with this device number.
+        /// Requests for short files, and for their directories, on the volume with this device number.
         case volume(UInt64)
-        /// Requests for one directory, which wait for no file.
+        /// Requests for one directory, which don't wait for the sync of a file.
         case directory(ByteText)
     }
 
@@ -28,7 +28,7 @@ final class SyncQueue: Sendable {
     }
 
     private let disk: any FileSystem
-    /// The requests for the next round of each scope whose thread runs.
+    /// The requests for the next round of each scope that has a running thread.
     private let waiting = Mutex<[Scope: [Request]]>([:])
 
     init(disk: any FileSystem) {
@@ -37,8 +37,11 @@ final class SyncQueue: Sendable {
 
     /// Syncs the object in the next round of the scope, which begins after this call.
     ///
-    /// - Parameter completion: A closure that is called with the failure, or nil, on the thread of the scope. It must
-    ///   not wait.
+    /// - Parameters:
+    ///   - object: The object.
+    ///   - scope: The scope.
+    ///   - completion: A closure that is called with the failure, or nil, on the thread of the scope. It must not
+    ///     block.
     func add(_ object: Object, in scope: Scope, completion: @escaping @Sendable (FileFailure?) -> Void) {
         let isFirst = waiting.withLock { waiting in
             defer { waiting[scope, default: []].append(Request(object: object, completion: completion)) }
@@ -47,7 +50,7 @@ final class SyncQueue: Sendable {
         if isFirst { start(scope) }
     }
 
-    /// Syncs the directory, and waits for it; one sync serves all threads that came before it began.
+    /// Syncs the directory, and waits for the result; one sync serves all callers that are waiting when it begins.
     func synchronizeDirectory(_ path: String) throws(FileFailure) {
         let signal = DispatchSemaphore(value: 0)
         let result = Mutex<FileFailure?>(nil)
@@ -65,7 +68,7 @@ final class SyncQueue: Sendable {
     private func start(_ scope: Scope) {
         switch scope {
         case .volume: DispatchQueue.runBlocking { self.run(scope) }
-        // Threads of Dispatch wait for it, and might be all that Dispatch has.
+        // All of Dispatch's threads may be waiting for this sync, so it needs a separate thread.
         case .directory: Thread.detachNewThread { self.run(scope) }
         }
     }
@@ -79,16 +82,17 @@ final class SyncQueue: Sendable {
                 if case .directory(let path) = $0.object { (ByteText(path), $0.completion) } else { nil }
             }
             let fileFailures = failures(of: files.map(\.0))
-            // With these files, the names of the last round's files have become durable on most file systems, so that
-            // the syncs of their directories wait for nothing.
+            // On most file systems, the sync of these files has also made the names of the last round's files durable,
+            // so that the syncs of their directories take little time.
             let directoryFailures = failures(of: Set(directories.map(\.0)))
-            // Files first: when a file has its name, its descriptor is closed, which a directory may be waiting for.
+            // The files' closures are called first: they release descriptors that a directory's sync may be waiting
+            // for.
             for ((_, completion), failure) in zip(files, fileFailures) { completion(failure) }
             for (path, completion) in directories { completion(directoryFailures[path]) }
         }
     }
 
-    /// Returns the requests of the next round; nil if there are none, and the thread of the scope ends.
+    /// Returns the requests of the next round; nil if there are none, so that the thread of the scope ends.
     private func next(_ scope: Scope) -> [Request]? {
         waiting.withLock { waiting in
             guard let requests = waiting[scope], !requests.isEmpty else {
@@ -102,8 +106,8 @@ final class SyncQueue: Sendable {
 
     /// Syncs the files together, and returns the failure of each one, or nil.
     ///
-    /// No file is synced a second time, because a sync that follows a failed one may succeed although bytes could not
-    /// be written (rule 45). After a failure, the success of one file says nothing about the others.
+    /// No file is synced again after a failure, because the second sync may succeed although bytes could not be written
+    /// (rule 45). After a failure, every other file is synced individually.
     private func failures(of files: [OpenFile]) -> [FileFailure?] {
         guard files.count > 1 else { return files.map { failure(of: disk.synchronize, $0) } }
         var failures = files.map { failure(of: disk.startSynchronizing, $0) }
