@@ -1,11 +1,11 @@
-/// An open file with the bytes of a partial file, whose name only its owner gives it.
+/// The open file of a partial file, with a name that only the file's owner gives it.
 struct ClaimedFile: Sendable {
     /// The part of the file's name that identifies the file and its owner.
     var claim: PartialNames.Claim
     let handle: OpenFile
     /// The file's information when it was opened.
     ///
-    /// Its size changes, its identity does not.
+    /// The size changes later; the identity does not.
     let information: FileInformation
     let volume: VolumeKind
 }
@@ -31,7 +31,7 @@ extension ClaimedFile {
         }
     }
 
-    /// Creates a synced copy of a file of at least `length` bytes under a new name.
+    /// Creates a synced copy of a file under a new name; throws if the file has fewer than `length` bytes.
     static func copy(
         of source: OpenFile, length: Int64, _ names: PartialNames, isExclusive: Bool, on disk: any FileSystem
     ) throws(FileFailure) -> ClaimedFile {
@@ -56,7 +56,10 @@ extension ClaimedFile {
 
     /// Throws if the file no longer has the name that only its owner gives it.
     ///
-    /// - Parameter path: The path with that name; nil for that of a partial file.
+    /// - Parameters:
+    ///   - names: The names of the hidden files.
+    ///   - path: The expected path of the file; nil for the path of the partial file.
+    ///   - disk: The file system.
     func checkOwnership(
         _ names: PartialNames, at path: String? = nil, on disk: any FileSystem
     ) throws(FileFailure) {
@@ -68,7 +71,7 @@ extension ClaimedFile {
         throw .takenOver(handle)
     }
 
-    /// Throws if the volume has less free space than `length`, before a byte is written (rule 44).
+    /// Throws if the volume has less free space than `length`; called before a byte is written (rule 44).
     func checkSpace(for length: Int64, _ names: PartialNames, on disk: any FileSystem) throws(FileFailure) {
         guard let available = try? disk.availableSpace(in: names.directory), available < length else { return }
         throw FileFailure(
@@ -78,14 +81,14 @@ extension ClaimedFile {
 
     /// Allocates blocks for `range` if the volume supports it.
     func allocate(_ range: Range<Int64>, on disk: any FileSystem) throws(FileFailure) {
-        // Allocated blocks of a file system in memory reduce the memory of the whole machine.
+        // In a file system in memory, allocated blocks reduce the memory of the whole machine.
         guard volume != .memory else { return }
         do {
             try disk.preallocate(handle, range)
         } catch let error where error.kind == .noSpace {
             throw error
         } catch {
-            // Allocation is only an optimization.
+            // The failure is ignored, because allocation is only an optimization.
         }
     }
 }

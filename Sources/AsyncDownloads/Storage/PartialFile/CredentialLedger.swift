@@ -1,14 +1,14 @@
 /// A record, for the lifetime of the process, of the secret headers with which partial files were received.
 ///
-/// With it, a download that is continued in the same process with the same headers needs no proof. Nothing of it is
-/// written to disk, and it contains only hash values that are specific to the process.
+/// A download that is continued in the same process with the same headers needs no proof. The record isn't written to
+/// disk, and contains only hash values that are specific to the process.
 final class CredentialLedger: Sendable {
     private struct State {
         var hashes: [String: Int] = [:]
         var order: [String] = []
     }
 
-    /// The shared ledger; one downloader may continue a partial file of another one.
+    /// The ledger of the process; it is shared, because a downloader may continue a partial file of another downloader.
     static let shared = CredentialLedger()
 
     private static let capacity = 10_000

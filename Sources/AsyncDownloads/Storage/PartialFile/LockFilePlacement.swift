@@ -2,10 +2,10 @@ internal import Dispatch
 
 internal import struct Foundation.Data
 
-/// The placement of the bytes of a ``PartialFile`` that are in memory.
+/// The placement of the bytes that a ``PartialFile`` has in memory.
 ///
-/// The bytes are written to the lock file, which becomes the file of a target after it was synced. Then its directory
-/// is synced. ``run(on:ifWanted:_:)`` shares both syncs with other placements of the volume.
+/// The bytes are written to the lock file. After a sync, the lock file is renamed to a target, and then the target's
+/// directory is synced. ``run(on:ifWanted:_:)`` shares both syncs with other placements on the volume.
 struct LockFilePlacement: Sendable {
     private let partial: PartialFile
     private let bytes: Data
@@ -18,9 +18,14 @@ struct LockFilePlacement: Sendable {
     private var file: ClaimedFile { placement.file }
     var store: PartialStore { partial.store }
 
+    /// Creates a placement, which has not begun.
+    ///
     /// - Parameters:
+    ///   - partial: The partial file.
+    ///   - bytes: All bytes of the finished file.
     ///   - file: The lock file.
     ///   - path: The path of the lock file.
+    ///   - targets: The destinations.
     init(
         of partial: PartialFile, _ bytes: Data, in file: ClaimedFile, at path: String, _ targets: [PlacementTarget]
     ) {
@@ -33,7 +38,8 @@ struct LockFilePlacement: Sendable {
 
     /// Writes the bytes to the lock file.
     mutating func write() {
-        // The free space isn't checked: a few bytes are written at once, and a full disk loses none of them.
+        // The free space isn't checked, because only a few bytes are written, and they stay in memory if the disk is
+        // full.
         do throws(FileFailure) {
             let result = bytes.withUnsafeBytes { buffer in
                 Result { () throws(FileFailure) in try store.disk.write(buffer, to: file.handle, at: 0) }
@@ -47,9 +53,9 @@ struct LockFilePlacement: Sendable {
         }
     }
 
-    /// Syncs the file, because a failed write is not reported after the rename (rule 45).
+    /// Syncs the file if the store promises it, because a failed write is not reported after the rename (rule 45).
     ///
-    /// A local disk, which this is, has no errors that it reports only when the file is closed.
+    /// If the file isn't synced, no errors have to be checked: the file is on a local disk, which reports them at once.
     mutating func synchronizeFile() {
         guard failure == nil, store.synchronizes(file) else { return }
         do throws(FileFailure) { try store.disk.synchronize(file.handle) } catch { fail(error) }
@@ -70,7 +76,7 @@ struct LockFilePlacement: Sendable {
     private mutating func rename() {
         guard failure == nil else { return }
         do {
-            // The name is not random, so another owner may have it where locks do not work.
+            // The name is not random, so another owner may use it where locks do not work.
             try file.checkOwnership(partial.names, at: lockPath, on: store.disk)
         } catch {
             return fail(error)
@@ -78,11 +84,11 @@ struct LockFilePlacement: Sendable {
         for target in targets { placement.put(at: target) }
         guard placement.isFinished else { return partial.emptyLockFile(file) }
         _ = partial.takeAll()
-        // Before directories are synced, which needs descriptors.
+        // The lock is released before directories are synced, because a sync needs a descriptor.
         partial.lock?.release(removing: !placement.isTaken)
     }
 
-    /// Whether ``rename()`` may take long: another thread decides about the name, or existing files are compared.
+    /// Whether ``rename()`` may take long: another thread uses the name, or existing files have to be compared.
     var mayNamingTakeLong: Bool {
         targets.contains { target in
             if target.names.isDeciding(about: target.place) { return true }
@@ -94,13 +100,13 @@ struct LockFilePlacement: Sendable {
         }
     }
 
-    /// Whether ``finish()`` has to write the bytes again, because something has removed the lock file.
+    /// Whether ``finish()`` has to write the bytes again, because the lock file was removed.
     private var isLockFileLost: Bool { failure?.kind == .inUse && partial.isLockFileMissing }
 
-    /// Restores the lock file after ``write()`` instead of placing the file.
+    /// Empties the lock file after ``write()``, instead of placing the file.
     func withdraw() { partial.emptyLockFile(file) }
 
-    /// Returns the outcome for each target, after the last step.
+    /// Performs the last step, and returns the outcome for each target.
     private func finish() -> [PlacementOutcome] {
         guard let failure else { return placement.results.map { result in result.mapError { DownloadError($0) } } }
         if isLockFileLost { return partial.placeMoved(at: targets, length: Int64(bytes.count)) }
@@ -117,13 +123,13 @@ struct LockFilePlacement: Sendable {
 // MARK: - Shared syncs
 
 extension LockFilePlacement {
-    /// Performs all steps without waiting for a sync; each sync serves other placements of the volume as well.
+    /// Performs all steps without waiting for a sync; each sync is shared with other placements on the volume.
     ///
     /// - Parameters:
     ///   - volume: The device number of the volume, which has one directory for all targets.
     ///   - isWanted: A closure that returns whether the file may still be placed; it is called on any thread.
-    ///   - completion: A closure that is called once, on another thread, with the outcomes; there are none if the file
-    ///     is no longer wanted before it gets its name.
+    ///   - completion: A closure that is called once, on another thread, with the outcomes; they are empty if
+    ///     `isWanted` returned false.
     func run(
         on volume: UInt64, ifWanted isWanted: @escaping @Sendable () -> Bool,
         _ completion: @escaping PlacementCompletion
@@ -140,7 +146,7 @@ extension LockFilePlacement {
         }
     }
 
-    /// Gives the synced file its name, unless that would keep the placements of others waiting.
+    /// Places the synced file; if this may take long, another thread does it, so that other placements don't wait.
     private func synchronized(
         _ failure: FileFailure?, on volume: UInt64, ifWanted isWanted: () -> Bool,
         _ completion: @escaping PlacementCompletion
@@ -168,7 +174,7 @@ extension LockFilePlacement {
     private func synchronizedDirectory(_ failure: FileFailure?, _ completion: @escaping PlacementCompletion) {
         var placement = self
         if failure?.kind == .tooManyOpenFiles {
-            // It can be opened as soon as other files are closed.
+            // The directory can be opened when other files have been closed.
             return DispatchQueue.runBlocking { [placement] in completion(placement.finishSynchronizing()) }
         }
         placement.placement.synchronizeDirectories { _ throws(FileFailure) in if let failure { throw failure } }

@@ -3,8 +3,8 @@ internal import Dispatch
 extension PartialFile {
     /// Releases the partial file, and keeps it as last saved or marked.
     ///
-    /// - Returns: What the next opening would find: fewer bytes than were written if the disk failed to save them, and
-    ///   none if another owner has the partial file.
+    /// - Returns: The bytes that the next opening would find: fewer than were written if the disk failed to save them,
+    ///   and none if another owner has the partial file.
     @discardableResult
     package func close() -> IntervalSet { end(keeping: true) }
 
@@ -16,7 +16,7 @@ extension PartialFile {
     private func end(keeping: Bool) -> IntervalSet {
         guard let last = takeAll() else { return IntervalSet() }
         guard let lock else { return keeping ? keep(last) : IntervalSet() }
-        // A partial file without received bytes isn't worth keeping. Bytes that are still in memory were not saved.
+        // A partial file whose checkpoint and marks claim no bytes is removed.
         let known = keeping ? last.checkpoint.flatMap { $0.known.isEmpty ? nil : $0.known } : nil
         let isOwner = isOwner(last)
         if known == nil, isOwner { remove(last) }
@@ -37,7 +37,7 @@ extension PartialFile {
         }
     }
 
-    /// Closes the partial's files and returns the last state, or nil if the partial is already closed.
+    /// Closes the partial file's files and returns the last state, or nil if the partial file is already closed.
     func takeAll() -> State? {
         let last: State? = withState { state in
             guard !state.isClosed else { return nil }
@@ -53,24 +53,26 @@ extension PartialFile {
 
     /// Removes the checkpoint and the file of `last` from disk.
     private func remove(_ last: State) {
-        // The checkpoint first: without its file it would later be reported as a loss.
+        // The checkpoint is removed first: a checkpoint without its file would later be reported as a loss.
         if let checkpoint = last.checkpoint { try? store.disk.remove(checkpoint.path) }
         if let file = last.file { try? store.disk.remove(names.path(file.claim, .partial)) }
     }
 }
 
 extension PartialFile {
-    /// Discards the existing bytes and begins to receive those of `representation`.
+    /// Discards the existing bytes, and begins a new representation.
     ///
     /// The old checkpoint is removed before the first byte of the new representation is written, so that after a crash
-    /// no checkpoint describes bytes of another representation. After an error the partial file accepts no bytes until
+    /// no checkpoint describes bytes of another representation. After an error, the partial file accepts no bytes until
     /// another call of this method succeeds.
     ///
-    /// Throws if there is not enough free space, if the bytes are written to a file as they arrive and the length is
-    /// known.
+    /// If the bytes are written to a file as they arrive and their length is known, the method throws if the volume has
+    /// not enough free space.
     ///
-    /// - Parameter credentials: The secret headers with which the bytes are received; if nil, those that were last set
-    ///   with ``useCredentials(_:)``.
+    /// - Parameters:
+    ///   - representation: The new representation.
+    ///   - credentials: The secret headers with which the bytes are received; if nil, the headers that were last set
+    ///     with ``useCredentials(_:)``.
     package func begin(_ representation: Representation, with credentials: HeaderFields? = nil) throws(DownloadError) {
         do throws(FileFailure) {
             try whileOpen { () throws(FileFailure) in
@@ -92,7 +94,7 @@ extension PartialFile {
         do throws(FileFailure) {
             try file.checkSpace(for: representation.length ?? 0, names, on: store.disk)
             headers = try withState { state throws(FileFailure) in
-                // Closing waits for this call to return, but has already marked the partial as closed.
+                // A concurrent close has already set `isClosed`, and waits for this call to return.
                 if state.isClosed { throw state.notBegun }
                 let headers = credentials ?? state.secretHeaders
                 state = State(
@@ -113,7 +115,7 @@ extension PartialFile {
         claim()
     }
 
-    /// Removes the checkpoint, then the file that it describes, each from the state as soon as it is removed.
+    /// Removes the checkpoint, then the file that it describes; each is removed from disk and then from the state.
     private func removeCheckpointAndFile() throws(FileFailure) {
         let (checkpoint, file) = try withState { state throws(FileFailure) in
             if state.isClosed || state.failure?.kind == .inUse { _ = try state.usableFile }

@@ -1,13 +1,13 @@
 /// The secret headers with which the bytes were received.
 extension PartialFile {
-    /// Sets the secret headers that are sent from now on, if they differ from those of the location.
+    /// Sets the secret headers that are sent from now on.
     ///
-    /// Until ``confirmCredentials()`` is called, a later opening requires a proof of the bytes, whatever its headers are:
-    /// where only a checksum verifies the file, it may contain bytes of both.
+    /// If the headers change, a later opening requires a proof of the bytes, whatever its headers are, until
+    /// ``confirmCredentials()`` is called: if only a checksum verifies the file, it may contain bytes of two users.
     package func useCredentials(_ headers: HeaderFields) {
         let file = withState { state -> ClaimedFile? in
             guard state.secretHeaders != headers else { return nil }
-            // Bytes of both may be present from now on, and at least one of them has secret headers.
+            // Bytes of both users may be present from now on, and at least one of them has secret headers.
             (state.hasSecretBytes, state.isMixed) = (true, true)
             state.secretHeaders = headers
             return state.file

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The bytes of an unfinished in-memory body, and the representation that they belong to.
+/// The bytes of an unfinished in-memory body, and their representation.
 struct MemoryBody: Sendable {
     var representation: Representation
     private(set) var received = IntervalSet()
@@ -40,7 +40,7 @@ struct MemoryBody: Sendable {
         bytes = bytes.prefix(Int(self.received.upperBound))
     }
 
-    /// Copies up to `buffer.count` bytes from `offset`, and returns their number; 0 at the end.
+    /// Copies up to `buffer.count` bytes from `offset`, and returns the number of copied bytes; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         let start = min(Int(offset), bytes.count)
         let count = min(buffer.count, bytes.count - start)
@@ -53,7 +53,7 @@ struct MemoryBody: Sendable {
 }
 
 extension MemoryBody {
-    /// Writes the bytes that follow `offset` to `file`.
+    /// Writes the received bytes from `offset` on to `file`.
     func write(to file: OpenFile, from offset: Int64, on disk: any FileSystem) throws(FileFailure) {
         for range in received.ranges where range.upperBound > offset {
             let start = max(offset, range.lowerBound)
@@ -70,11 +70,11 @@ extension MemoryBody {
 extension PartialFile {
     /// The usual length up to which bytes are kept in ``Medium/lockedMemory``.
     ///
-    /// If the process is killed, up to this many bytes are lost. A body of unknown length that can be continued is therefore
-    /// not kept in memory.
+    /// If the process is killed, up to this many bytes are lost. Therefore, a body of unknown length that could be
+    /// continued is not kept in memory.
     static let bufferedLength: Int64 = 64 << 10
 
-    /// The number of bytes that may be in memory.
+    /// The maximum number of bytes in memory.
     private var memoryLimit: Int64 {
         switch medium {
         case .memory: .max
@@ -83,7 +83,7 @@ extension PartialFile {
         }
     }
 
-    /// Begins the representation in memory, or returns false if its bytes belong in a file.
+    /// Begins a representation in memory; returns false if its bytes have to be in a file.
     func beginInMemory(
         _ representation: Representation, _ credentials: HeaderFields?
     ) throws(FileFailure) -> Bool {
@@ -108,7 +108,7 @@ extension PartialFile {
         }
     }
 
-    /// Writes the bytes to memory, or returns false if they belong in a file.
+    /// Writes the bytes to memory; returns false if they have to be in a file.
     func writeToMemory(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) -> Bool {
         let limit = memoryLimit
         guard offset + Int64(bytes.count) <= limit else { return false }

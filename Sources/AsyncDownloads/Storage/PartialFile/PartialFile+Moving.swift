@@ -1,9 +1,10 @@
 extension PartialFile {
     /// Moves the bytes from ``Medium/lockedMemory`` to a file; does nothing if they are in a file.
     ///
-    /// After an error the bytes are still in memory, because the disk may have space later.
+    /// After an error, the bytes are still in memory, because the disk may have space later.
     func moveToFile() throws(FileFailure) {
-        // They are few and are not synced, so a write waits no longer than if it had to create the file itself.
+        // Under the lock, only a few bytes are written, without a sync, so a concurrent write waits only for a short
+        // time.
         let hasMoved = try withState { state throws(FileFailure) in
             guard let body = state.body, medium != .memory else { return false }
             let file = try makeFile(with: body, names, lock)
@@ -13,21 +14,23 @@ extension PartialFile {
         if hasMoved { claim() }
     }
 
-    /// Moves the bytes from memory to disk, at `location`, with a checkpoint of those that were marked.
+    /// Moves the bytes from memory to disk, at `location`, with a checkpoint that claims the marked bytes.
     ///
-    /// Bytes may be written at the same time; such a write does not wait for the sync. After an error the bytes are
-    /// still in memory, and those at the location are unchanged.
+    /// Bytes may be written at the same time; such a write does not wait for the sync. After an error, the bytes are
+    /// still in memory, and the bytes at the location are unchanged.
     ///
-    /// - Parameter replacingMore: Whether bytes at the location are replaced even if they are more.
-    /// - Returns: False if more bytes of the resource are at the location, in which case nothing moves. Closing this
-    ///   partial file and opening that location loses neither.
+    /// - Parameters:
+    ///   - location: The new location.
+    ///   - replacingMore: Whether a longer body at the location is replaced.
+    /// - Returns: False if nothing was moved because the location has more bytes of the resource. If the caller then
+    ///   closes this partial file and opens the location, no bytes are lost.
     package func move(to location: PartialLocation, replacingMore: Bool = false) throws(DownloadError) -> Bool {
         guard isInMemory, withState({ !$0.isClosed }) else { return true }
         do {
             let location = location.onDisk
             var opening = try store.beginOpening(location)
             if opening.opened.hasVoidMarks {
-                // Closing it records that the marks are void.
+                // Closing the partial file records that its marks are void.
                 store.partial(location, opening, medium: .file).close()
                 return false
             }
@@ -50,7 +53,7 @@ extension PartialFile {
 
     /// Writes the bytes to a file and syncs it, writes its checkpoint, and then adds the bytes that arrived meanwhile.
     ///
-    /// - Returns: Whether the bytes moved; false if another representation has begun meanwhile.
+    /// - Returns: Whether the bytes moved; false if another representation began in the meantime.
     private func move(
         to opening: inout PartialStore.Opening, at location: PartialLocation
     ) throws(FileFailure) -> Bool {
@@ -69,7 +72,7 @@ extension PartialFile {
             let hasMoved = try withState { state throws(FileFailure) in
                 if state.isClosed { throw state.notBegun }
                 guard state.bodyNumber == last.bodyNumber, let newer = state.body else { return false }
-                // Bytes that were rolled back may have been replaced in their place.
+                // Bytes that were not marked may have been rolled back and replaced since they were copied.
                 let copied = min(body.received.upperBound, last.marked?.prefixEnd ?? 0)
                 try newer.write(to: file.handle, from: copied, on: store.disk)
                 replaceBody(by: file, &state)
@@ -93,7 +96,7 @@ extension PartialFile {
         return false
     }
 
-    /// Uses the location for bytes that are still to come.
+    /// Prepares the location for the bytes of a representation that has not begun.
     private func occupy(_ opening: inout PartialStore.Opening, at location: PartialLocation) throws(FileFailure) -> Bool
     {
         let hasMoved = try withState { state throws(FileFailure) in
@@ -109,7 +112,7 @@ extension PartialFile {
         return hasMoved
     }
 
-    /// Removes what was at the location before the bytes moved there.
+    /// Removes the files that were at the location before the bytes moved there.
     private func removeFormerFiles(_ opening: inout PartialStore.Opening, isReplaced: Bool) {
         opening.removeFiles(isReplaced: isReplaced, on: store.disk)
         opening.closeFiles(on: store.disk)
@@ -124,7 +127,7 @@ extension PartialFile {
         }
     }
 
-    /// Returns the checkpoint of the marked bytes of `state`; nil if there are none.
+    /// Returns a checkpoint that claims the marked bytes of `state`; nil if no bytes were marked.
     private func checkpoint(
         of state: State, _ file: ClaimedFile, at location: PartialLocation, after former: CheckpointFile?
     ) -> Checkpoint? {
@@ -171,12 +174,12 @@ extension PartialFile {
         moved { ($0.medium, $0.volume) = (.file, file.volume) }
     }
 
-    /// Gives the bytes in memory to the ``PartialBodyStore``, as far as they were marked, and returns these.
+    /// Passes the marked bytes in memory to the ``PartialBodyStore``, and returns their intervals.
     func keep(_ last: State) -> IntervalSet {
         guard var body = last.body, let marked = last.marked else { return IntervalSet() }
         body.rollBack(to: marked)
         guard body.isResumable else { return IntervalSet() }
-        // Bytes that no subscriber wants as a file need not be at the place of one.
+        // The location of a body that no subscriber requests as a file doesn't depend on a destination.
         var location = location.isSpilled ? location : location.spilled(to: store.spillDirectory)
         location.secretHeaders = last.provenHeaders
         if location.request.account == nil, last.isMixed { body.representation.hasUnverifiedCredentials = true }

@@ -10,13 +10,16 @@ extension PartialFile {
     /// Places the finished file of `length` bytes at all targets and removes all files of the partial file.
     ///
     /// Each target receives the file atomically, and only after the bytes are as durable as the store promises. The
-    /// first target receives the file itself, the others receive clones or copies. The results are the paths of the
-    /// placed files. Errors are reported per target; after an error the partial file is kept unless another target
-    /// received the file.
+    /// first target receives the file itself; the others receive clones or copies. The results are the paths of the
+    /// placed files. Errors are reported for each target; after an error, the partial file is kept unless another
+    /// target received the file.
     ///
-    /// - Parameter isWanted: A closure that returns whether the file may still be placed. It is called after the bytes
-    ///   are synced, before the first target receives a file. If it returns false, there are no results, and the partial
-    ///   file is kept.
+    /// - Parameters:
+    ///   - targets: The destinations.
+    ///   - length: The length of the file.
+    ///   - isWanted: A closure that returns whether the file may still be placed. It is called after the bytes are
+    ///     synced, before the first target receives a file. If it returns false, the result is empty, and the partial
+    ///     file is kept.
     package func place(
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: () -> Bool = { true }
     ) -> [PlacementOutcome] {
@@ -37,13 +40,17 @@ extension PartialFile {
         }
     }
 
-    /// Places the finished file as ``place(at:length:)-([PlacementTarget],_)`` does, without waiting for the disk if
-    /// the store can place several files together.
+    /// Places the finished file like ``place(at:length:ifWanted:)``, but may return before the disk has synced the
+    /// file.
+    ///
+    /// Files of the same volume are synced together if possible.
     ///
     /// - Parameters:
-    ///   - isWanted: As above; it is called on any thread.
+    ///   - targets: The destinations.
+    ///   - length: The length of the file.
+    ///   - isWanted: A closure that returns whether the file may still be placed; it is called on any thread.
     ///   - completion: A closure that is called with the results if the function returns nil, once, on any thread.
-    /// - Returns: The results, or nil if `completion` is called with them, also if another thread waits for the disk.
+    /// - Returns: The results; nil if `completion` is called with them.
     package func place(
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
         completion: @escaping PlacementCompletion
@@ -64,7 +71,7 @@ extension PartialFile {
         return nil
     }
 
-    /// Places the finished file at exactly each of `paths`; see ``place(at:length:)-(_,_)``.
+    /// Places the finished file at exactly each of `paths`; see ``place(at:length:ifWanted:)``.
     package func place(at paths: [String], length: Int64) -> [Result<Void, DownloadError>] {
         place(at: paths.map { PlacementTarget(path: $0) }, length: length).map { $0.map { _ in } }
     }
@@ -104,7 +111,7 @@ extension PartialFile {
 
     /// Closes the partial file after its file became a destination or is no longer needed.
     private func finish(_ placement: inout Placement) {
-        // Closes the files first, because syncing directories needs descriptors, which may be exhausted.
+        // The files are closed first, because syncing directories needs descriptors, which may be exhausted.
         guard let last = takeAll() else { return }
         // If a name may be lost in a crash, the checkpoint is kept, because the old name may reappear.
         if placement.synchronizeOtherDirectories() {
@@ -115,15 +122,16 @@ extension PartialFile {
 
     /// Removes the checkpoint, and the partial file unless it became a destination.
     private func clearUp(after placement: inout Placement, checkpoint: String?) {
-        // Before the directory is synced, so that one sync covers both changes.
+        // The files are removed before the directory is synced, so that one sync covers both changes.
         if let checkpoint { try? store.disk.remove(checkpoint) }
         if !placement.isTaken { try? store.disk.remove(names.path(placement.file.claim, .partial)) }
         placement.synchronizeOwnDirectory(hasChanged: checkpoint != nil)
     }
 
-    /// Records the name that the file is about to get, so that the next process recognizes it if this one is killed.
+    /// Records the name that the file is about to get, so that a later process recognizes the file if this one is
+    /// killed.
     ///
-    /// Does nothing without a checkpoint, because the next process would then not know of the file at all.
+    /// The call does nothing if no checkpoint exists, because a later process would then not know of the file at all.
     private func record(_ name: String, for file: ClaimedFile, length: Int64) {
         withState { $0.chosenName = name }
         // All bytes were received, and are as durable as promised.
@@ -144,7 +152,7 @@ extension PartialFile {
                 .other, errno: 0, operation: "finish", name: file.handle.name,
                 reason: "it has \(size) of \(length) bytes")
         }
-        // Cuts bytes that an earlier process wrote after its checkpoint, and blocks that were allocated beyond the end.
+        // This removes bytes that an earlier process wrote after its checkpoint, and blocks allocated beyond the end.
         if size > length || length >= BlockAllocation.minimumLength { try store.disk.truncate(file.handle, to: length) }
         // Some file systems do not support modes.
         try? store.disk.setPermissions(.ordinary, of: file.handle)
@@ -156,8 +164,7 @@ extension PartialFile {
 }
 
 extension PartialFile {
-    /// Sets the attributes of the complete file, and records in it what it contains, after its last write and before its
-    /// sync.
+    /// Sets the attributes of the complete file, and writes its record, after its last write and before its sync.
     func describe(_ file: ClaimedFile, for targets: [PlacementTarget]) {
         let (representation, isSecret, isMixed) = withState { state in
             (state.representation ?? state.body?.representation, state.isSecret, state.isMixed)
@@ -173,15 +180,15 @@ extension PartialFile {
 // MARK: - The lock file
 
 extension PartialFile {
-    /// Whether a placement takes no longer than writing and renaming one short file.
+    /// Whether a placement only has to write, sync, and rename one short file.
     ///
-    /// Another directory may be on another, slower volume, and every target but the first receives a copy.
+    /// Another directory may be on another, slower volume, and every target except the first receives a copy.
     private func mayShareSyncs(_ targets: [PlacementTarget]) -> Bool {
         site.volume == .diskWithSharedSyncs && targets.count == 1
             && targets.allSatisfy { $0.place.directory.hasSameBytes(as: names.directory) }
     }
 
-    /// Returns the placement of bytes in memory; nil if they are in a file.
+    /// Returns a placement of the bytes in memory; nil if the bytes are in a file.
     func lockFilePlacement(
         _ targets: [PlacementTarget], _ length: Int64
     ) throws(DownloadError) -> LockFilePlacement? {
@@ -195,7 +202,7 @@ extension PartialFile {
         return LockFilePlacement(of: self, body.prefix(length), in: file, at: lock.path, targets)
     }
 
-    /// Places the bytes as a file whose name no other owner has.
+    /// Moves the bytes to a file with a new name, which no other owner has, and places the file.
     func placeMoved(at targets: [PlacementTarget], length: Int64) -> [PlacementOutcome] {
         do {
             try moveToFile()
@@ -205,7 +212,7 @@ extension PartialFile {
         return placeFile(at: targets, length: length)
     }
 
-    /// Whether something has removed the lock file, and no other owner has created it.
+    /// Whether the lock file was removed, and no other owner has created a new one.
     var isLockFileMissing: Bool {
         do throws(FileFailure) {
             guard let lock else { return false }
@@ -215,7 +222,7 @@ extension PartialFile {
         }
     }
 
-    /// Restores the lock file after bytes were written to it, unless it has become a destination.
+    /// Empties the lock file after bytes were written to it, unless it has become a destination.
     func emptyLockFile(_ file: ClaimedFile) {
         guard let lock, (try? file.checkOwnership(names, at: lock.path, on: store.disk)) != nil else { return }
         try? store.disk.truncate(file.handle, to: 0)

@@ -1,7 +1,7 @@
 package import struct Foundation.Data
 
 extension PartialFile {
-    /// Reads up to `buffer.count` bytes at `offset`, and returns their number; 0 at the end of the file.
+    /// Reads up to `buffer.count` bytes at `offset`, and returns the number of bytes read; 0 at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
         if let count = withState({ $0.body?.read(into: buffer, at: offset) }) { return count }
         do {
@@ -13,7 +13,7 @@ extension PartialFile {
         }
     }
 
-    /// Returns the first `length` bytes, all of which must have been received.
+    /// Returns the first `length` bytes, which must all have been received.
     package func contents(length: Int64) throws(DownloadError) -> Data {
         if let bytes = withState({ $0.body?.prefix(length) }) { return bytes }
         var bytes = Data(count: Int(length))

@@ -1,17 +1,19 @@
 extension PartialFile {
-    /// Reduces what the checkpoint claims to `received`, regardless of earlier checkpoints and marks.
+    /// Reduces the claims of the checkpoint to `received`, regardless of earlier checkpoints and marks.
     ///
-    /// In contrast, after ``save(_:)`` an earlier mark that claims more bytes remains valid. Bytes that were never
-    /// claimed may be among those of `received`. Bytes are not removed, because those of a later response may already be
-    /// in their place.
+    /// In contrast, after ``save(_:)``, an earlier mark that claims more bytes remains valid. `received` may include
+    /// bytes that were never claimed. No bytes are removed from the file, because bytes of a later response may already
+    /// have replaced them.
     ///
-    /// - Parameter epoch: The number of rollbacks that were decided, including this one; nil if no mark or other
-    ///   rollback is on its way.
+    /// - Parameters:
+    ///   - received: The intervals that remain.
+    ///   - epoch: The number of rollbacks that were decided, including this one; nil if no mark or other rollback can
+    ///     arrive out of order.
     package func rollBack(to received: IntervalSet, epoch: Int? = nil) throws(DownloadError) {
         let checkpoint = withState { state in
-            // A mark of the same epoch was decided after the rollback, and contains none of its bytes.
+            // A mark of the same epoch was decided after the rollback, so it is kept.
             if epoch != state.epoch {
-                // Otherwise the next save would write the last mark again.
+                // Without this change, the next save would write the last mark again.
                 state.marked = state.body == nil ? nil : received
                 state.epoch = max(epoch ?? 0, state.epoch)
             }
@@ -28,14 +30,14 @@ extension PartialFile {
             }
             releaseCheckpoint()
         } catch {
-            // A save needs free space, a rollback in place does not.
+            // Unlike a save, a rollback in place needs no free space.
             guard !rollBackInPlace(to: received) else { return }
             removeCheckpoint()
             throw error
         }
     }
 
-    /// Reduces the claims of the current checkpoint to `received`, in place, and invalidates its marks.
+    /// Reduces the claims of the current checkpoint to `received`, without replacing it, and invalidates its marks.
     ///
     /// - Returns: Whether the rollback was written as durably as the store promises.
     func rollBackInPlace(to received: IntervalSet) -> Bool {
@@ -49,7 +51,7 @@ extension PartialFile {
         do throws(FileFailure) {
             try store.disk.write(
                 line, to: checkpoint.handle, at: checkpoint.rollbackOffset + Int64(rollback.slotOffset))
-            // A rollback that only invalidates marks needs no sync, because marks are valid on the same boot only.
+            // A rollback that only invalidates marks isn't synced, because marks are valid only until the next boot.
             if store.synchronizes(file), claimed != checkpoint.received {
                 try store.disk.synchronize(checkpoint.handle)
             }
@@ -72,7 +74,8 @@ extension PartialFile {
             try store.disk.remove(checkpoint.path)
             if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
         } catch {
-            // Neither a rollback nor a removal was possible, so the disk accepts no changes at all.
+            // The failure is ignored: neither a rollback nor a removal is possible, so the disk accepts no changes at
+            // all.
         }
         releaseCheckpoint()
     }

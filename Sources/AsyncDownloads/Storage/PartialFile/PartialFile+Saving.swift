@@ -1,7 +1,7 @@
 extension PartialFile {
     /// Makes the bytes of `received`, and then the checkpoint that describes them, as durable as the store promises.
     ///
-    /// Bytes without a place on disk stay in memory, and are kept from now on. After the bytes cannot be synced, the
+    /// Bytes of an in-memory body stay in memory, and are kept when the partial file is closed. If a sync fails, the
     /// partial file accepts no more bytes and has to be closed and opened again.
     package func save(_ received: IntervalSet) throws(DownloadError) {
         guard !isInMemory else { return withState { if $0.body != nil { $0.marked = received } } }
@@ -24,31 +24,35 @@ extension PartialFile {
         }
     }
 
-    /// Sets the downloads that the bytes belong to, which the next checkpoint records.
+    /// Sets the downloads of the bytes, which the next checkpoint records.
     package func setSubscribers(_ subscribers: [RecordedSubscriber]) {
         withState { $0.subscribers = subscribers }
     }
 
-    /// Notes cheaply that `received` has been written, in case the process ends unexpectedly.
+    /// Records, without a sync, that `received` has been written, in case the process ends unexpectedly.
     ///
-    /// A mark is written only if the file has a checkpoint; a mark between ``begin(_:)`` and the first ``save(_:)`` may
-    /// have to wait for the checkpoint. An error is not reported, because it costs bytes only after a crash.
+    /// A mark is written only if the file has a checkpoint; a mark between ``begin(_:with:)`` and the first
+    /// ``save(_:)`` may have to wait for the checkpoint. An error is not reported, because it loses bytes only after a
+    /// crash.
     ///
-    /// Several threads may call this method, so that marks may arrive in another order than they were decided in. A
-    /// mark of an earlier epoch, and one that claims less than an earlier mark of its epoch, are ignored.
+    /// Several threads may call this method, so marks may arrive out of order. A mark is ignored if it belongs to an
+    /// earlier epoch, or if it claims fewer bytes than an earlier mark of its epoch.
     ///
-    /// - Parameter epoch: The number of rollbacks that were decided before the mark; nil if no other mark or rollback
-    ///   is on its way.
+    /// - Parameters:
+    ///   - received: All received intervals.
+    ///   - epoch: The number of rollbacks that were decided before the mark; nil if no other mark or rollback can
+    ///     arrive out of order.
     package func mark(_ received: IntervalSet, epoch: Int? = nil) {
         withState { state in
             guard state.failure == nil, state.body != nil || state.file != nil, state.admitsMark(received, epoch) else {
                 return
             }
-            // The bytes are in memory, or the first checkpoint is being written; installing it also writes this mark.
+            // Without a checkpoint, the mark is only recorded: the bytes are in memory, or the first checkpoint is
+            // being written, and its installation writes the mark.
             guard let file = state.file, let checkpoint = state.checkpoint else { return state.marked = received }
             do throws(FileFailure) {
                 try file.checkOwnership(names, on: store.disk)
-                // A mark that was counted before a rollback or a restart may arrive after the checkpoint that records
+                // A mark that was decided before a rollback or a restart may arrive after the checkpoint that follows
                 // it.
                 guard received.count > checkpoint.received.count else { return }
                 state.marked = received
@@ -61,8 +65,9 @@ extension PartialFile {
 
     /// Writes the first checkpoint of a long file, which claims no bytes, so that marks can be written after it.
     ///
-    /// The checkpoint need not be synced, because losing it loses no bytes. Bytes thereby survive a kill from the first
-    /// byte, however long the first sync takes. Without it, they survive a kill from the first save.
+    /// With this checkpoint, bytes survive a kill of the process from the first mark on, however long the first sync
+    /// takes; without it, only from the first save on. The checkpoint isn't synced, because it claims no bytes that
+    /// could be lost with it.
     func claim() {
         guard let (file, first) = try? nextCheckpoint(IntervalSet()), first.generation == 1,
             first.representation.isWorthClaiming,
@@ -77,9 +82,9 @@ extension PartialFile {
         }
     }
 
-    /// Syncs the file's bytes if the store promises it.
+    /// Syncs the file's bytes if the store promises that they are durable.
     ///
-    /// After a failure the partial accepts no more bytes.
+    /// After a failure, the partial file accepts no more bytes.
     func synchronize(_ file: ClaimedFile) throws(FileFailure) {
         guard store.synchronizes(file) else { return }
         do {
@@ -133,7 +138,7 @@ extension PartialFile {
         }
     }
 
-    /// Directs marks to the new checkpoint, starting with the last mark if it knows of more bytes.
+    /// Directs marks to a new checkpoint, and writes the last mark to it if the mark claims more bytes.
     func install(_ live: State.LiveCheckpoint, _ file: ClaimedFile, _ received: IntervalSet) {
         let unused = withState { $0.install(live, file, received, store) }
         if let unused { store.disk.close(unused.handle) }
@@ -142,12 +147,12 @@ extension PartialFile {
 }
 
 extension PartialFile.State {
-    /// Stops accepting bytes if another owner has the file, or its directory is gone.
+    /// Stops accepting bytes if another owner has the file, or if its directory no longer exists.
     fileprivate mutating func note(_ failure: FileFailure) {
         if failure.kind == .inUse || failure.kind == .missing { self.failure = failure }
     }
 
-    /// Directs marks to the new checkpoint, and returns the checkpoint that is no longer used.
+    /// Directs marks to a new checkpoint, and returns the checkpoint that is now unused.
     mutating func install(
         _ live: LiveCheckpoint, _ file: ClaimedFile, _ received: IntervalSet, _ store: PartialStore
     ) -> LiveCheckpoint? {
@@ -159,10 +164,10 @@ extension PartialFile.State {
         return old
     }
 
-    /// Writes the mark after the checkpoint; a failure costs bytes only after a crash.
+    /// Writes the mark after the checkpoint; a failure is ignored, because it loses bytes only after a crash.
     ///
-    /// A checkpoint that says that no secret headers were sent must not claim bytes of a user. They are claimed by the
-    /// next checkpoint.
+    /// Bytes that were received with secret headers must not be claimed by a mark of a checkpoint that doesn't record
+    /// secret headers. The next checkpoint claims them.
     fileprivate mutating func writeMark(of file: ClaimedFile, _ store: PartialStore) {
         guard let checkpoint, checkpoint.isSecret || !isSecret, let marked, let session = store.session(of: file),
             let line = CheckpointMark(
@@ -171,7 +176,7 @@ extension PartialFile.State {
             ).encoded()
         else { return }
         let slot = Int64(Checkpoint.blockSize + checkpoint.nextSlot * CheckpointMark.slotSize)
-        // After a torn write the same slot is used again, so that the other slot keeps the previous mark.
+        // After a failed write, the same slot is used again, so that the other slot keeps the previous mark.
         guard (try? store.disk.write(line, to: checkpoint.handle, at: checkpoint.rollbackOffset + slot)) != nil else {
             return
         }
@@ -185,7 +190,11 @@ extension PartialStore {
     ///
     /// The directory isn't synced.
     ///
-    /// - Parameter current: The path of the old checkpoint, or nil if there is none.
+    /// - Parameters:
+    ///   - names: The names of the hidden files.
+    ///   - file: The file that the checkpoint describes.
+    ///   - current: The path of the old checkpoint; nil if it doesn't exist.
+    ///   - next: The new checkpoint.
     func replaceCheckpoint(
         _ names: PartialNames, _ file: ClaimedFile, at current: String?, by next: Checkpoint
     ) throws(FileFailure) -> CheckpointFile {
@@ -198,7 +207,7 @@ extension PartialStore {
         }
         var new = try naming(names, file).makeTemporaryFile()
         do {
-            // With the blocks after the record, so that a rollback or a mark need not extend the file.
+            // The blocks after the record are written as well, so that a rollback or a mark doesn't extend the file.
             try disk.write(block + Checkpoint.emptyBlocks, to: new.handle, at: 0)
             if synchronizes(file) { try disk.synchronize(new.handle) }
             new.path = try naming(names, file).install(new.path, over: current)
@@ -228,6 +237,6 @@ extension FileSystem {
 }
 
 extension Representation {
-    /// Whether an early checkpoint is worth an additional file: the bytes can be continued, and there are many.
+    /// Whether an early checkpoint is worth writing another file: the body can be continued, and may be long.
     fileprivate var isWorthClaiming: Bool { isProvable && (length ?? .max) >= BlockAllocation.minimumLength }
 }

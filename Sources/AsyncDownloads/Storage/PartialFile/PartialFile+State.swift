@@ -1,9 +1,9 @@
 extension PartialFile {
     /// The state that all calls share.
     ///
-    /// Every function keeps it consistent, because a mark may arrive at any time.
+    /// Every function keeps the state consistent, because a mark may arrive at any time.
     struct State: Sendable {
-        /// The current checkpoint, which marks are written to.
+        /// The current checkpoint, to which marks are written.
         struct LiveCheckpoint: Sendable {
             let handle: OpenFile
             let path: String
@@ -18,9 +18,9 @@ extension PartialFile {
             var rollbackCount: UInt64
             /// The intervals that the checkpoint and its marks claim together.
             var known: IntervalSet
-            /// The slot that the next mark is written to.
+            /// The slot for the next mark.
             var nextSlot = 0
-            /// Whether the checkpoint says that bytes were received with secret headers.
+            /// Whether the checkpoint records that bytes were received with secret headers.
             let isSecret: Bool
 
             init(_ checkpoint: Checkpoint, _ file: CheckpointNaming.NewFile, rollbackOffset: Int64) {
@@ -51,15 +51,15 @@ extension PartialFile {
         var representation: Representation?
         /// The checkpoint that describes ``file``, if it has one.
         var checkpoint: LiveCheckpoint?
-        /// The intervals of the last mark, which may be missing from the next checkpoint.
+        /// The intervals of the last mark, which the next checkpoint may not contain yet.
         ///
-        /// Of ``body``, they are what is kept.
+        /// If the bytes are in ``body``, only these intervals are kept when the partial file is closed.
         var marked: IntervalSet?
-        /// The number of rollbacks that were decided before the last mark or rollback.
+        /// The number of rollbacks that were decided up to the last mark or rollback.
         var epoch = 0
         /// The name that the finished file was about to get.
         var chosenName: String?
-        /// The downloads that the bytes belong to, which the next checkpoint records.
+        /// The downloads of the bytes, which the next checkpoint records.
         var subscribers: [RecordedSubscriber] = []
         /// The headers that are sent but never recorded.
         var secretHeaders: HeaderFields = [:]
@@ -67,11 +67,11 @@ extension PartialFile {
         var provenHeaders: HeaderFields = [:]
         /// Whether other headers were sent since the bytes were received or proven.
         ///
-        /// Where only a checksum verifies the file, it may then contain bytes of several users.
+        /// If so, and if only a checksum verifies the file, the file may contain bytes of several users.
         var isMixed = false
         /// Whether any of the bytes may have been received with secret headers, which later checkpoints have to record.
         var hasSecretBytes = false
-        /// Whether a checkpoint of the present bytes, and of those that follow, has to say that they are a user's.
+        /// Whether a checkpoint has to record secret headers, for the present bytes or for the bytes that follow.
         var isSecret: Bool { hasSecretBytes || !secretHeaders.isEmpty }
         var allocation = BlockAllocation()
         /// Whether the volume was found to have enough space for the missing bytes.
@@ -84,16 +84,17 @@ extension PartialFile {
 }
 
 extension PartialFile.State {
-    /// Returns whether a mark is newer than those before it, and enters its epoch.
+    /// Returns whether a mark is newer than all earlier marks, and enters the mark's epoch.
     ///
-    /// The threads that deliver bytes write their marks without the lock under which these were decided.
+    /// Marks may arrive out of order, because threads that deliver bytes write them without the lock under which they
+    /// were decided.
     mutating func admitsMark(_ received: IntervalSet, _ markEpoch: Int?) -> Bool {
         if let markEpoch {
-            // Its bytes may have been rolled back.
+            // The bytes of a mark of an earlier epoch may have been rolled back.
             guard markEpoch >= epoch else { return false }
             if markEpoch > epoch { (epoch, marked) = (markEpoch, received) }
         }
-        // Within an epoch bytes are only added, so that the larger mark is the later one.
+        // Within an epoch, bytes are only added, so the larger mark is the later one.
         return received.count >= marked?.count ?? 0
     }
 
@@ -106,12 +107,12 @@ extension PartialFile.State {
         }
     }
 
-    /// The number of bytes of the representation that were missing when the partial was opened.
+    /// The number of bytes of the representation that the checkpoint and its marks don't claim.
     var missingByteCount: Int64 {
         max(0, (representation?.length ?? 0) - (checkpoint?.known.count ?? 0))
     }
 
-    /// The failure to report when there is no file.
+    /// The failure to report if no representation has begun, or if the partial file is closed.
     var notBegun: FileFailure {
         FileFailure(
             .other, errno: 0, operation: "use", name: "the partial file",

@@ -2,16 +2,16 @@ internal import Dispatch
 
 /// The bytes of an unfinished download, and the checkpoint that describes them.
 ///
-/// One process owns a partial file until ``close()``, ``discard()``, or ``place(at:length:)``. Each of these waits for
-/// a call in progress. Afterwards every call fails or does nothing. Calls must not be concurrent, with two exceptions:
-/// ``write(_:at:)`` and ``mark(_:epoch:)`` may run during each other and during any other call. The bytes of writes
-/// that run at the same time don't overlap.
+/// One process owns a partial file until ``close()``, ``discard()``, or ``place(at:length:)``. Each of these methods
+/// waits for calls in progress. Afterward, every call fails or does nothing. Calls must not be concurrent, with two
+/// exceptions: ``write(_:at:)`` and ``mark(_:epoch:)`` may run concurrently with each other and with any other call.
+/// Concurrent writes must not overlap.
 ///
-/// ## Where the bytes are
+/// ## Medium
 ///
-/// The bytes are in memory at first, and move to a file when they have to (``Medium``). They move once, and never back.
-/// A body that no subscriber wants as a file stays in memory, and goes to the ``PartialBodyStore`` when the partial
-/// file is closed.
+/// The bytes are in memory at first, and move to a file when necessary (``Medium``). They move once, and never back. A
+/// body that no subscriber requests as a file stays in memory, and is passed to the ``PartialBodyStore`` when the
+/// partial file is closed.
 ///
 /// ## Ownership
 ///
@@ -22,27 +22,28 @@ internal import Dispatch
 /// - Each new file has a random name, so two processes that start a download write two files.
 /// - A process that continues a file first renames it to a new name. A rename succeeds for one process only, and takes
 ///   the file from an owner that is still running: the next ``save(_:)``, ``mark(_:epoch:)``, or ``place(at:length:)``
-///   of that owner detects that its name is gone and fails with ``DownloadError/Code/partialInUse``. The checkpoint
-///   identifies the file by the constant part of its name and by its inode number, so that it needs no change that a
-///   crash could separate from the rename.
-/// - Until then both processes write the same bytes at the same offsets, because one file contains one representation.
-///   For this to hold, what a checkpoint may ever have claimed is never truncated: a file that is longer than its
-///   checkpoint claims stays so until it is finished. The bytes beyond the claim do not count as progress (rule 41).
+///   of that owner detects that the former name no longer exists, and the owner stops using the file
+///   (``DownloadError/Code/partialInUse``). The checkpoint identifies the file by the constant part of its name and by
+///   its inode number, so the rename doesn't require a change of the checkpoint, which a crash could prevent.
+/// - Until then, both processes write the same bytes at the same offsets, because one file contains one representation.
+///   This requires that bytes that a checkpoint may ever have claimed are never truncated: a file that is longer than
+///   its checkpoint claims keeps its length until it is finished. The bytes beyond the claim do not count as progress
+///   (rule 41).
 /// - The file becomes the destination by a rename from the owner's name, which cannot succeed for any other process.
 ///
 /// ## Order of writes
 ///
 /// The checkpoint is replaced after the bytes that it describes were synced, never before (rule 38). If a sync fails, a
-/// later successful sync proves nothing, because the system may have dropped the bytes. After a failed sync the partial
-/// file therefore accepts no more bytes, its marks are rolled back, and the next opening finds what the last checkpoint
-/// claims.
+/// later successful sync proves nothing, because the system may have dropped the bytes. Therefore, after a failed sync,
+/// the partial file accepts no more bytes, its marks are rolled back, and the next opening finds only the bytes that
+/// the last checkpoint claims.
 package final class PartialFile: Sendable {
     /// The result of opening the partial file; it does not change.
     package let finding: PartialFinding
 
     let store: PartialStore
     private let state: Mutex<State>
-    /// Where the bytes are, apart from the state so that reading it does not wait for the disk.
+    /// The place of the bytes; it is separate from the state, so that reading it does not wait for the disk.
     private let currentSite: Mutex<Site>
     /// The calls that are using the file.
     ///
@@ -53,18 +54,18 @@ package final class PartialFile: Sendable {
     enum Medium: Sendable {
         /// Memory, without any file on disk.
         case memory
-        /// Memory as long as the bytes are few; the location is locked.
+        /// Memory while the number of bytes is small; the location is locked.
         ///
-        /// Most small files arrive at once. A partial file for each, and its removal if they do not arrive, would cost
-        /// more than the bytes. The complete bytes are therefore written to the lock file, which becomes the
-        /// destination by a rename. If the process ends before that, the lock file remains, so that the next opening
-        /// looks for what to remove.
+        /// Most small files arrive at once, and creating and removing a partial file for each would take longer than
+        /// writing the bytes. Therefore, the complete bytes are written to the lock file, which becomes the destination
+        /// by a rename. If the process ends before the rename, the lock file remains, so that the next opening looks
+        /// for files to remove.
         case lockedMemory
-        /// A file.
+        /// A file on disk.
         case file
     }
 
-    /// The place of the bytes.
+    /// The location and the medium of the bytes.
     struct Site: Sendable {
         let location: PartialLocation
         let names: PartialNames
@@ -77,7 +78,10 @@ package final class PartialFile: Sendable {
 
     /// Creates a partial file in memory, without any file on disk.
     ///
-    /// - Parameter body: The bytes to continue from, if there are any.
+    /// - Parameters:
+    ///   - body: The bytes to continue from; nil for none.
+    ///   - store: The store.
+    ///   - location: The location.
     init(_ body: MemoryBody?, store: PartialStore, location: PartialLocation) {
         self.store = store
         finding = body.map { .bytes($0.representation, $0.received) } ?? .nothing
@@ -124,45 +128,44 @@ package final class PartialFile: Sendable {
     var lock: PartialLock? { site.lock }
     var medium: Medium { site.medium }
 
-    /// Whether there is no file on disk, not even that of a lock.
+    /// Whether the partial file has no files on disk, not even a lock file.
     package var isInMemory: Bool { medium == .memory }
 
     /// The device number of the volume that holds the bytes, or nil if ``isInMemory``.
     package var volume: UInt64? { lock?.volume }
 
-    /// Whether operations may wait until the disk has written many bytes; saving always may.
+    /// Whether any operation, not only saving, may wait until the disk has written many bytes.
     package var waitsForDisk: Bool {
         let site = site
         return site.medium == .file && (store.synchronizes || site.volume == .other)
     }
 
-    /// Whether bytes may be written far behind the others.
+    /// Whether bytes may be written far beyond the others.
     ///
-    /// If not, the bytes in between would be filled with zeros, which takes memory, or as long as writing them.
+    /// If this is false, a gap would be filled with zeros, which takes memory, or as much time as writing the bytes.
     package var allowsGaps: Bool {
         let site = site
         return site.medium != .memory && site.volume != .diskWithoutGaps
     }
 
-    /// Changes where the bytes are; called while the state is locked.
+    /// Changes the place of the bytes; called while the state is locked.
     func moved(_ change: (inout Site) -> Void) { currentSite.withLock { change(&$0) } }
 
     /// Runs `body` on the state.
     ///
-    /// Apart from the short write of a mark, and of the bytes in memory when they move, `body` must not wait for the
-    /// disk.
+    /// `body` must not wait for the disk, except to write a mark, or to write the bytes in memory when they move.
     func withState<Result: Sendable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try state.withLock { state throws(Failure) in try body(&state) }
     }
 
-    /// Returns the file if it accepts bytes and, as far as is known, this process still owns it.
+    /// Returns the file if it accepts bytes; throws if this process is known to have lost the ownership.
     func usableFile() throws(FileFailure) -> ClaimedFile {
         try withState { state throws(FileFailure) in try state.usableFile }
     }
 
-    /// Runs `body` with the file, which stays open until `body` returns, even if the partial is closed meanwhile.
+    /// Runs `body` with the file, which stays open until `body` returns, even if the partial file is closed meanwhile.
     func withFile<Value>(
         _ body: (ClaimedFile) throws(FileFailure) -> Value
     ) throws(FileFailure) -> Value {
@@ -175,7 +178,7 @@ package final class PartialFile: Sendable {
         return try body(file)
     }
 
-    /// Runs `body`, and makes a concurrent close wait for it; throws if the partial is already closed.
+    /// Runs `body`, and makes a concurrent close wait for it; throws if the partial file is already closed.
     func whileOpen<Value>(_ body: () throws(FileFailure) -> Value) throws(FileFailure) -> Value {
         try withState { state throws(FileFailure) in
             if state.isClosed { throw state.notBegun }
@@ -185,7 +188,7 @@ package final class PartialFile: Sendable {
         return try body()
     }
 
-    /// Replaces the representation by what the server now reports for the same object, and keeps the bytes.
+    /// Replaces the representation with newer metadata of the same object, and keeps the bytes.
     package func updateRepresentation(_ representation: Representation) {
         withState { state in
             if state.isClosed { return }
