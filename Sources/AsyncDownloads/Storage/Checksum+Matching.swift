@@ -4,12 +4,12 @@ public import struct Foundation.URL
 extension Checksum {
     /// Returns whether the file has this digest.
     ///
-    /// The file is read on a thread of its own. A symbolic link is followed.
+    /// The file is read on a separate thread. A symbolic link is followed.
     ///
-    /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/destinationUnusable`` if there is no regular file,
+    /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/destinationUnusable`` if it isn't a regular file,
     ///   ``DownloadError/Code/permissionDenied`` or ``DownloadError/Code/storageFailure`` if it can't be read,
-    ///   ``DownloadError/Code/invalidRequest`` if the checksum is malformed, and ``DownloadError/Code/cancelled`` if the
-    ///   task is canceled.
+    ///   ``DownloadError/Code/invalidRequest`` if the checksum is malformed, and ``DownloadError/Code/cancelled`` if
+    ///   the task is canceled.
     public func matches(contentsOf file: URL) async throws(DownloadError) -> Bool {
         guard isWellFormed else {
             throw DownloadError(.invalidRequest, "the checksum is not one of \(algorithm.rawValue)")

@@ -1,17 +1,18 @@
-/// The location of a partial and the request that it belongs to.
+/// The location of a partial file, and its request.
 package struct PartialLocation: Sendable, Hashable {
     /// The medium that holds the bytes while they arrive.
     package enum Medium: Sendable, Hashable {
         case disk
-        /// Memory, as long as no subscriber requests a file.
+        /// Memory, while no subscriber requests a file.
         case memory
     }
 
-    /// The absolute path of the directory for the hidden files; ``PartialStore/open(_:)`` creates it if necessary.
+    /// The absolute path of the directory for the hidden files, which ``PartialStore/open(_:continuing:)`` creates if
+    /// necessary.
     package var directory: String
     /// The sanitized, recognizable name that becomes a part of the hidden files' names.
     package var baseName: String
-    /// The request that the partial belongs to.
+    /// The request whose bytes the partial file contains.
     package var request: RequestRecord
     /// The headers that are sent but never recorded.
     package var secretHeaders: HeaderFields
@@ -29,7 +30,7 @@ package struct PartialLocation: Sendable, Hashable {
     }
 }
 
-/// The request as a checkpoint records it: sufficient to repeat it, but without secrets.
+/// The record of a request in a checkpoint: sufficient to repeat the request, but without secrets.
 package struct RequestRecord: Sendable, Hashable {
     /// The requested URL without its fragment.
     package var url: String
@@ -49,7 +50,7 @@ package struct RequestRecord: Sendable, Hashable {
     package var identity: String?
     /// The caller's stable name for the user whose credentials are sent.
     package var account: String?
-    /// The downloads that the bytes belong to; empty if none is known.
+    /// The downloads of the bytes; empty if none is known.
     package var subscribers: [RecordedSubscriber] = []
 
     package init(
@@ -68,26 +69,26 @@ package struct RequestRecord: Sendable, Hashable {
         self.account = account
     }
 
-    /// The key by which the bytes of this request are found again.
+    /// The key of the requested resource, which identifies the bytes of this request.
     var key: ResourceKey { ResourceKey(url: url, identity: identity, headers: headers, account: account) }
 }
 
-/// The result of opening a partial.
+/// The result of opening a partial file.
 package enum PartialFinding: Sendable, Hashable {
     /// Nothing was found; this is the first download.
     case nothing
     /// Bytes to continue from.
     case bytes(Representation, IntervalSet)
-    /// Something that must not be used was found and removed; `discarded` is the number of bytes in it.
+    /// Unusable files were found and removed; `discarded` is the number of bytes in them.
     case unusable(RestartReason, discarded: Int64)
 }
 
-/// An unfinished partial of an earlier process.
+/// A partial file of an unfinished download, as found on disk.
 package struct UnfinishedPartial: Sendable, Hashable {
     package var location: PartialLocation
     package var representation: Representation
     package var received: IntervalSet
-    /// The name of the file that contains the bytes, until the partial is opened again; nil if it was not looked up.
+    /// The name of the file that contains the bytes, until the partial file is opened again; nil if it is unknown.
     package var fileName: String?
 
     package init(
@@ -122,12 +123,12 @@ extension PartialLocation {
         return location
     }
 
-    /// Whether the location is that of a body that had to leave memory.
+    /// Whether the location belongs to a body that had to leave memory.
     var isSpilled: Bool { baseName == Self.spilledName && request.destination.isEmpty }
 
-    /// Whether an in-memory body may be on disk: without an account, nothing there would identify its user.
+    /// Whether an in-memory body may be written to disk: if it has secret headers, an account must identify its user.
     var mayBeOnDisk: Bool { secretHeaders.isEmpty || request.account != nil }
 
-    /// The base name of the hidden files of such bodies.
+    /// The base name of the hidden files of bodies that had to leave memory.
     static let spilledName = "body"
 }

@@ -1,7 +1,7 @@
 /// The destination of an unfinished download as its checkpoint records it.
 ///
-/// An update of an app moves its containers, so an absolute path in a container would lead nowhere afterwards. A path
-/// is therefore relative to the directory of the checkpoint or to a container if it is below one of them.
+/// An update of an app moves its containers, so an absolute path in a container would be invalid afterward. Therefore,
+/// a path below the checkpoint's directory or a container is recorded relative to it.
 package enum RecordedDestination: Sendable, Hashable {
     /// No file is requested.
     case noFile
@@ -41,14 +41,15 @@ package enum RecordedDestination: Sendable, Hashable {
     /// Creates the record of an absolute path.
     ///
     /// - Parameters:
+    ///   - path: The absolute path of the destination.
     ///   - directory: The absolute path of the checkpoint's directory.
-    ///   - containers: The containers of the app; nil on systems without any.
+    ///   - containers: The containers of the app; nil on systems without containers.
     init(_ path: String, relativeTo directory: String, _ containers: AppContainers?) {
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"
         if path.hasSameBytes(as: directory) {
             self = .below([])
         } else if path.utf8.starts(with: prefix.utf8) {
-            // Bytes are compared, as the system does: a slash and a combining mark after it are one `Character`.
+            // Bytes are compared, as in the system, because a slash and a combining mark after it form one `Character`.
             self = .below(Self.components(of: String(decoding: path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)))
         } else if let path = containers?.relative(path), Self.hasNoTilde(path.relative) {
             self = .inContainer(path)
@@ -93,7 +94,7 @@ package struct AppContainers: Sendable {
         self.groups = groups.sorted()
     }
 
-    /// Returns the path relative to the container that contains it; nil if none does.
+    /// Returns the path relative to its container; nil if it isn't in a container.
     func relative(_ path: String) -> ContainerPath? {
         let candidates =
             groups.map { ContainerPath(path, in: containers, group: $0) } + [

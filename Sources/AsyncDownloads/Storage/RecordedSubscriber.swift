@@ -1,6 +1,6 @@
-/// One of the downloads that an unfinished file belongs to, as a later process finds it again.
+/// The record of one of the downloads of an unfinished file, which a later process can restore.
 package struct RecordedSubscriber: Sendable, Hashable {
-    /// The largest number that is recorded for one file.
+    /// The maximum number of downloads that are recorded for one file.
     static let maximumCount = 16
 
     package var id: DownloadID

@@ -1,4 +1,4 @@
-/// The properties by which two requests are for the same resource as the same user, apart from secrets (rule 51).
+/// The properties that are equal for requests of the same resource by the same user, apart from secrets (rule 51).
 ///
 /// Texts are compared by their bytes, because a server distinguishes them; the names of headers are compared without
 /// regard to ASCII case (RFC 9110, 5.1).
@@ -10,9 +10,13 @@ struct ResourceKey: Sendable, Hashable {
     /// The caller's name for the user whose credentials are sent.
     let account: ByteText?
 
+    /// Creates the key of a resource.
+    ///
     /// - Parameters:
-    ///   - url: The URL in normal form; it does not count if there is an identity.
-    ///   - headers: The nonsecret headers in the order of their names, as name and value pairs.
+    ///   - url: The URL in normal form; it is ignored if `identity` isn't nil.
+    ///   - identity: The caller's identity of the resource, if any.
+    ///   - headers: The nonsecret headers sorted by name, as name and value pairs.
+    ///   - account: The caller's name for the user whose credentials are sent, if any.
     init(url: String, identity: String?, headers: some Sequence<[String]>, account: String?) {
         // A URL cannot contain a space, so an identity is never confused with a URL.
         resource = ByteText(identity.map { "named \($0)" } ?? url)
@@ -22,16 +26,16 @@ struct ResourceKey: Sendable, Hashable {
         self.account = account.map(ByteText.init)
     }
 
-    /// All texts of the key in an order from which it can be determined.
+    /// All texts of the key, in an order that is different for different keys.
     var texts: [String] {
         [resource.text, account == nil ? "" : "account", account?.text ?? ""] + headers.joined().map(\.text)
     }
 }
 
-/// The key of requests that may share one transfer and its bytes: the resource, and the user's secrets.
+/// The key of requests that may share one transfer and its bytes: the resource and the user's secret headers.
 struct SharingKey: Sendable, Hashable {
     let resource: ResourceKey
-    /// The secret headers, in the order of their names; empty if an account identifies the user.
+    /// The secret headers, sorted by name; empty if an account identifies the user.
     private let secretHeaders: HeaderFields
 
     init(_ resource: ResourceKey, secretHeaders: HeaderFields) {
@@ -42,8 +46,8 @@ struct SharingKey: Sendable, Hashable {
 
 /// A digest by which later processes recognize the resource that a file contains.
 ///
-/// It stands for the URL in normal form or the identity, the nonsecret headers, and the account: the first 12 bytes of a
-/// SHA-256 digest, so that no one can choose a URL that is mistaken for another one.
+/// The digest covers the URL in normal form or the identity, the nonsecret headers, and the account. It consists of the
+/// first 12 bytes of a SHA-256 digest, so that no one can construct a URL that is mistaken for another one.
 struct ResourceDigest: Sendable, Hashable {
     static let byteCount = 12
 
@@ -51,14 +55,14 @@ struct ResourceDigest: Sendable, Hashable {
 
     /// Creates the digest of a request's resource.
     ///
-    /// The result is nil if nothing recorded says whose the bytes are, because the request has secret headers and no
-    /// account, or if this build computes no digests.
+    /// The result is nil if the user of the bytes isn't recorded, because the request has secret headers but no
+    /// account, or if this build can't compute digests.
     init?(_ request: RequestRecord) {
         guard !request.hasSecretHeaders || request.account != nil else { return nil }
         var text: [UInt8] = []
         func add(_ word: String) {
             text += word.utf8
-            // No text contains this byte, so adjacent words cannot be confused with others of the same concatenation.
+            // UTF-8 text never contains this byte, so a different division of the same characters has another digest.
             text.append(0xFF)
         }
         for word in request.key.texts { add(word) }

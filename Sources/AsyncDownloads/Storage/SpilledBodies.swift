@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The in-memory bodies that had to be moved to disk, whose total size and age are limited.
 ///
-/// Each directory is listed once, when the first body is moved there. A body that a transfer uses doesn't count.
+/// Each directory is listed once, when its first body is closed. A body that a transfer uses doesn't count.
 final class SpilledBodies: Sendable {
     private struct Body: Sendable {
         let location: PartialLocation
@@ -18,9 +18,9 @@ final class SpilledBodies: Sendable {
         var order = Heap<PartialNames, UInt64>()
         var lastNumber: UInt64 = 0
         var byteCount: Int64 = 0
-        /// The bodies that are about to be removed, unless a transfer opens them before.
+        /// The bodies that are about to be removed, unless a transfer opens them first.
         var excess: Set<PartialNames> = []
-        /// The latest date that is certain to have passed, in seconds since 1970, and the time at which it was certain.
+        /// The date of the last use by an earlier process, in seconds since 1970, and the time of the listing.
         let lastUse: (date: Int64, time: Duration)
 
         mutating func insert(_ body: Body, _ names: PartialNames) {
@@ -44,16 +44,19 @@ final class SpilledBodies: Sendable {
     private let directories = Mutex<[ByteText: Directory]>([:])
     private let turns = KeyedLock<ByteText>()
 
+    /// Creates a record without bodies.
+    ///
     /// - Parameters:
     ///   - byteLimit: The maximum number of bytes of all bodies in one directory.
     ///   - age: The time for which a body is kept.
+    ///   - time: The source of the time.
     init(byteLimit: Int64, age: Duration, time: any TimeSource) {
         self.byteLimit = byteLimit
         self.age = age
         self.time = time
     }
 
-    /// Records that a transfer uses the body at `location`, whose lock it has.
+    /// Records that a transfer, which holds the location's lock, uses the body at `location`.
     func opened(_ location: PartialLocation, in store: PartialStore) {
         let names = store.names(of: location)
         directories.withLock { directories in
@@ -73,7 +76,7 @@ final class SpilledBodies: Sendable {
             }
             let excess = directories.withLock { directories -> [(names: PartialNames, location: PartialLocation)] in
                 guard var state = directories[directory] else { return [] }
-                // Moved out, because a change of a copy would copy all of it.
+                // The state is moved out, because changing a copy would copy all its storage.
                 directories[directory] = nil
                 defer { directories[directory] = state }
                 let date = date(after: state.lastUse)
@@ -81,8 +84,8 @@ final class SpilledBodies: Sendable {
                 return removeExcess(from: &state, at: date)
             }
             for (names, location) in excess {
-                // A body that another owner uses is kept, and one that a transfer has used in the meantime.
-                // Without bodies, because closing would record the body and wait for this turn.
+                // A body is kept if another owner uses it, or if a transfer has used it in the meantime. The store has
+                // no `bodies` here: with them, closing the partial file would record the body and wait for this turn.
                 let partial = try? store.withoutBodies.openFile(location)
                 let isExcess = directories.withLock { $0[directory]?.excess.remove(names) != nil }
                 if isExcess { partial?.discard() } else { partial?.close() }
@@ -107,8 +110,8 @@ final class SpilledBodies: Sendable {
     /// Returns the latest date that is certain to have passed.
     ///
     /// The system's clock may be wrong for some time, for example before it is synchronized after a start of the
-    /// machine. A clock in the future must not make all bodies old, so the date is that of the last use by an earlier
-    /// process, plus the time since the directory was listed.
+    /// machine. A clock in the future must not make all bodies old, so the date is at most the date of the last use by
+    /// an earlier process, plus the time since the directory was listed.
     private func date(after lastUse: (date: Int64, time: Duration)) -> Int64 {
         min(time.date.secondsSinceEpoch, lastUse.date.addingClamped((time.now - lastUse.time).components.seconds))
     }
@@ -149,8 +152,8 @@ extension PartialLocation {
 extension SpilledBodies {
     /// Returns the directory of the bodies in a directory that several apps of one user may share.
     ///
-    /// Outside of a sandbox, an app must not count and remove the bodies of another one. A program without a bundle has
-    /// no identifier.
+    /// Outside a sandbox, an app must not count or remove the bodies of another app. A program without a bundle has no
+    /// identifier.
     static func directory(in caches: URL, bundleIdentifier: String?) -> URL {
         caches.appending(path: bundleIdentifier.map { "\($0).async-downloads" } ?? "async-downloads")
     }

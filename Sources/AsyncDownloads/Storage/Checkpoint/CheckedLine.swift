@@ -38,7 +38,7 @@ extension IntervalSet {
         let ranges = word == "-" ? [] : word.split(separator: ",", omittingEmptySubsequences: false)
         self.init(
             pairs: ranges.map { range in
-                // What isn't a number makes the pair invalid.
+                // The number -1 makes the pair invalid if the text isn't a number.
                 range.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) ?? -1 }
             })
     }

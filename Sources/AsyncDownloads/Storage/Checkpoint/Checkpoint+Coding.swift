@@ -64,7 +64,7 @@ extension RequestRecord: Codable {
             hasSecretHeaders: try values.decode(Bool.self, forKey: .hasSecretHeaders),
             destination: try values.decode(String.self, forKey: .destination),
             choosesName: try values.decode(Bool.self, forKey: .choosesName),
-            // Not in the checkpoints of earlier versions, in which the name always came from the URL.
+            // Earlier versions didn't write this key, because the name always came from the URL.
             defaultFileName: try values.decodeIfPresent(String.self, forKey: .defaultFileName),
             checksum: try values.decode(String?.self, forKey: .checksum),
             identity: try values.decode(String?.self, forKey: .identity),

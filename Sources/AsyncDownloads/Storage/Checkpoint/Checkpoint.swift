@@ -13,13 +13,13 @@ private import class Foundation.JSONEncoder
 /// touching a sector of another one. The documentation's article "The files of an unfinished download" describes the
 /// format.
 struct Checkpoint: Sendable, Hashable {
-    /// The number of the checkpoint among those of one partial file; marks and rollbacks refer to it.
+    /// The number of the checkpoint among all checkpoints of a partial file; marks and rollbacks refer to it.
     var generation: UInt64
     /// The location's ``PartialLocation/baseName``, which the file's name may contain only in part.
     var baseName: String
-    /// The request that the partial file belongs to.
+    /// The request of the partial file.
     var request: RequestRecord
-    /// The representation that the bytes belong to.
+    /// The representation of the bytes.
     var representation: Representation
     /// The received intervals.
     var received: IntervalSet
@@ -46,7 +46,7 @@ extension Checkpoint {
     /// The empty rollback block and mark block that follow a new record.
     static let emptyBlocks = [UInt8](repeating: 0, count: 2 * blockSize)
 
-    /// The highest number of a checkpoint or rollback that is accepted, so that counting cannot overflow.
+    /// The highest accepted number of a checkpoint or rollback, chosen so that counting cannot overflow.
     static let maximumCount: UInt64 = 1 << 62
 
     /// The size of the largest file that is read; checkpoints are far smaller.

@@ -1,6 +1,7 @@
 /// The search for a checkpoint and its partial file.
 extension CheckpointFile {
-    /// Reads the checkpoint that has a random name because another user has taken its usual one; nil if none is usable.
+    /// Reads the checkpoint that has a random name because another user's file has the usual name; nil if none is
+    /// usable.
     ///
     /// - Parameters:
     ///   - listed: The names in the directory.
@@ -52,7 +53,7 @@ extension CheckpointFile {
         } catch let error where error.kind == .missing || error.kind == .unusablePath {
             return nil
         } catch let error where error.kind == .denied {
-            // Only a file of another user may be unreadable here.
+            // Only a file of another user may be unreadable.
             if let information = try disk.information(at: path), try isOwn(information, owner) { throw error }
             return nil
         }

@@ -1,7 +1,7 @@
 /// A checkpoint file as read from disk.
 struct CheckpointFile: Sendable {
     let handle: OpenFile
-    /// The path of the file, which differs from ``PartialNames/checkpoint`` if another user has taken that name.
+    /// The path of the file, which differs from ``PartialNames/checkpoint`` if another user's file has that name.
     var path: String
     let checkpoint: Checkpoint
     /// The last rollback of the checkpoint, or nil if it was never rolled back.
@@ -18,8 +18,8 @@ struct CheckpointFile: Sendable {
 
     /// Opens and reads the file at `path`; returns nil if the file does not exist.
     ///
-    /// A file that must not be trusted is closed again and reported as a failed `Result`: a torn or edited record,
-    /// another format, a symbolic link, or a file that others can access. Errors of the disk are thrown.
+    /// A file that must not be trusted is closed and reported as a failed `Result`: a torn or edited record, another
+    /// format, a symbolic link, or a file that may not be this user's. Errors of the disk are thrown.
     ///
     /// - Parameter owner: Decides whether a file belongs to this user.
     static func read(
@@ -33,7 +33,7 @@ struct CheckpointFile: Sendable {
         } catch let error where error.kind == .unusablePath {
             return .failure(.corrupt)
         } catch let error where error.kind == .denied {
-            // Only a file of another user may be unreadable here.
+            // Only a file of another user may be unreadable.
             guard let information = try disk.information(at: path), try !owner.isPrivate(information) else {
                 throw error
             }

@@ -14,9 +14,9 @@ struct CheckpointMark: Sendable, Hashable {
     var generation: UInt64
     /// The ``CheckpointRollback/number`` of the last rollback before the mark, or 0.
     var rollback: UInt64 = 0
-    /// The boot of the machine and the device on which the mark was written.
+    /// The session in which the mark was written: the boot of the machine, and the device.
     var session: String
-    /// All received intervals, including those of the checkpoint.
+    /// All received intervals, including the checkpoint's intervals.
     var received: IntervalSet
 }
 

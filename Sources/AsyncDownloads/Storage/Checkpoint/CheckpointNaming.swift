@@ -1,7 +1,8 @@
 /// The creation of checkpoint files under names that another user may have taken.
 ///
 /// In a shared directory with the sticky bit, any user can create a file at a predictable name, and only its owner can
-/// remove it. A random name is used then, and the next opening finds the checkpoint by listing the directory.
+/// remove it. If the usual name is occupied, a random name is used, and the next opening finds the checkpoint by
+/// listing the directory.
 struct CheckpointNaming {
     let owner: FileOwner
     /// The claim of the partial file.
@@ -24,7 +25,7 @@ struct CheckpointNaming {
     func makeTemporaryFile() throws(FileFailure) -> NewFile {
         let other = names.path(claim.taken(), .temporary)
         return try owner.unlessOccupied(names.path(claim, .temporary), else: other) { path throws(FileFailure) in
-            // A remainder of an earlier failure; no other process gives a file this name.
+            // An earlier failure may have left this file; no other process gives a file this name.
             try disk.remove(path)
             return (try disk.open(path, .new), path)
         }
@@ -32,7 +33,9 @@ struct CheckpointNaming {
 
     /// Renames a temporary file over the checkpoint, and returns the checkpoint's path.
     ///
-    /// - Parameter current: The path of the checkpoint to replace, or nil if there is none.
+    /// - Parameters:
+    ///   - temporary: The path of the temporary file.
+    ///   - current: The path of the checkpoint to replace; nil if it doesn't exist.
     func install(_ temporary: String, over current: String?) throws(FileFailure) -> String {
         try owner.unlessOccupied(current ?? names.checkpoint, else: displaced) { path throws(FileFailure) in
             try disk.rename(temporary, to: path)

@@ -1,4 +1,4 @@
-/// A record that reduces what a checkpoint claims.
+/// A record that reduces the claims of a checkpoint.
 ///
 /// A rollback is one line in the block after the record, written in place, which needs no free space. The block has two
 /// slots, written alternately, so that a torn write does not destroy the previous rollback:
@@ -10,11 +10,11 @@
 struct CheckpointRollback: Sendable, Hashable {
     /// The checkpoint's ``Checkpoint/generation``.
     var generation: UInt64
-    /// The number of the rollback among those of one checkpoint, counted from 1.
+    /// The number of the rollback among all rollbacks of a checkpoint, counted from 1.
     var number: UInt64
     /// The intervals that the checkpoint still claims.
     ///
-    /// The line contains `-` if there are none.
+    /// For an empty set, the line contains `-`.
     var received: IntervalSet
 }
 

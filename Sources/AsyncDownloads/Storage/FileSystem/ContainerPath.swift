@@ -1,8 +1,8 @@
 /// A path relative to a base directory whose own path may change between launches.
 ///
-/// An update of an app moves its containers, so an absolute path that was recorded before the update leads nowhere
-/// afterwards. The text of a path is `home:Library/a.zip`, `group:<identifier>:a.zip`, or `root:Volumes/Disk/a.zip` for
-/// a path outside of all containers.
+/// An update of an app moves its containers, so an absolute path that was recorded before the update is invalid
+/// afterward. The text of a path is `home:Library/a.zip`, `group:<identifier>:a.zip`, or `root:Volumes/Disk/a.zip` for
+/// a path outside all containers.
 package struct ContainerPath: Sendable, Hashable {
     package enum Base: Sendable, Hashable {
         /// The home directory, which is the app's own container in a sandbox.
@@ -31,7 +31,7 @@ package struct ContainerPath: Sendable, Hashable {
         }
     }
 
-    /// Parses a text; nil if it is not the text of a path, or if a component could lead out of the base.
+    /// Parses the text of a path; nil if it is malformed, or if a component could lead out of the base.
     package init?(text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
@@ -51,7 +51,10 @@ package struct ContainerPath: Sendable, Hashable {
 
     /// Creates the relative form of an absolute path; nil if a component is empty, `.`, or `..`.
     ///
-    /// - Parameter group: The identifier of the app group whose container is checked as well, if any.
+    /// - Parameters:
+    ///   - path: The absolute path.
+    ///   - containers: The containers.
+    ///   - group: The identifier of an app group whose container is also checked, if any.
     package init?(_ path: String, in containers: any Containers, group: String? = nil) {
         let path = Self.normalized(path)
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
@@ -76,7 +79,7 @@ package struct ContainerPath: Sendable, Hashable {
         guard Self.isPlain(relative) else { return nil }
     }
 
-    /// Returns the absolute path at present; nil if the base does not exist for this process.
+    /// Returns the present absolute path; nil if the base does not exist for this process.
     package func path(in containers: any Containers) -> String? {
         let directory: String
         switch base {
@@ -89,8 +92,8 @@ package struct ContainerPath: Sendable, Hashable {
         return relative.isEmpty ? directory : directory == "/" ? "/\(relative)" : "\(directory)/\(relative)"
     }
 
-    /// Returns the path without a slash at its end, and without the prefix of the link that macOS and iOS have at
-    /// `/var`.
+    /// Returns the path without a slash at its end, and without the prefix `/private`, which macOS and iOS add to
+    /// `/var` and `/tmp` when they resolve links.
     private static func normalized(_ path: String) -> String {
         var bytes = Array(path.utf8)
         while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }

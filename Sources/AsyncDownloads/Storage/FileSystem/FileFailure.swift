@@ -32,7 +32,7 @@ package struct FileFailure: Error, Sendable, Hashable {
     package var operation: String
     /// The last component of the path in question, never the whole path.
     package var name: String
-    /// The reason in the words of the store; nil for the system's description of ``errno``.
+    /// The reason as stated by the store; nil for the system's description of ``errno``.
     private let ownReason: String?
 
     /// Creates a failure.
@@ -46,9 +46,10 @@ package struct FileFailure: Error, Sendable, Hashable {
         ownReason = reason
     }
 
-    /// The reason, in the words of the system or of the store.
+    /// The reason, as stated by the system or the store.
     ///
-    /// The system is asked only here, because most failures are missing files, which are not reported.
+    /// The system's description is determined only here, because most failures are missing files, which aren't
+    /// reported.
     package var reason: String { ownReason ?? SystemErrorText.text(errno) }
 }
 

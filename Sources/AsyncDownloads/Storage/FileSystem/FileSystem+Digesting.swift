@@ -1,5 +1,5 @@
 extension FileSystem {
-    /// Returns the digest of the first `length` bytes of the file in lowercase hexadecimal digits.
+    /// Returns the digest of the first `length` bytes of a file, in lowercase hexadecimal digits.
     ///
     /// - Parameter isWanted: A closure that is called between parts of 16 MiB; false ends the function with the error
     ///   ``DownloadError/Code/cancelled``.

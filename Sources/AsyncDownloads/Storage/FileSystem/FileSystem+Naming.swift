@@ -1,5 +1,5 @@
 extension FileSystem {
-    /// Returns the sanitized name, changed if the volume of the directory would reject it.
+    /// Returns a sanitized name, changed if the volume of the directory would reject it.
     func acceptedName(_ name: String, in directory: String) -> String {
         let portable = FileName.portable(name)
         // Most names are acceptable everywhere.

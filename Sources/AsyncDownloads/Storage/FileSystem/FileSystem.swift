@@ -11,20 +11,21 @@ package protocol FileSystem: Sendable {
     /// Closes the file, which also releases its lock.
     func close(_ file: OpenFile)
 
-    /// Acquires the file's lock without waiting; returns false while another open file has it.
+    /// Acquires the file's lock without waiting; returns false while another open file holds it.
     ///
     /// - Throws: ``FileFailure/Kind/unsupported`` if the file system does not support locks.
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool
 
-    /// Releases the file's lock, also if another process has inherited the open file.
+    /// Releases the file's lock, even if another process has inherited the open file.
     ///
-    /// A program that the process starts has it for a moment, until it closes what it does not inherit.
+    /// A program that the process starts has the open file for a moment, before the files that it must not inherit are
+    /// closed.
     func unlock(_ file: OpenFile)
 
     /// Writes all of `bytes` at `offset`.
     func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure)
 
-    /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file.
+    /// Reads up to `buffer.count` bytes at `offset`, and returns the number of bytes read; 0 at the end of the file.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, from file: OpenFile, at offset: Int64
     ) throws(FileFailure) -> Int
@@ -41,11 +42,14 @@ package protocol FileSystem: Sendable {
     /// Sets the times of the last change and of the last access, in seconds since 1970.
     func setModificationTime(_ seconds: Int64, of file: OpenFile) throws(FileFailure)
 
-    /// Gives a complete file the attributes that it has at its destination, as far as the volume stores them.
+    /// Sets the attributes of a finished file, as far as the volume stores them.
     ///
     /// ``FileAttributes/usesLastModified`` is ignored; see ``setModificationTime(_:of:)``.
     ///
-    /// - Parameter directory: The directory of the destination, which may not exist yet.
+    /// - Parameters:
+    ///   - attributes: The attributes.
+    ///   - file: The file.
+    ///   - directory: The directory of the destination, which may not exist yet.
     func setAttributes(_ attributes: FileAttributes, of file: OpenFile, in directory: String)
 
     /// Sets an extended attribute of the file, which becomes durable with its bytes.
@@ -53,7 +57,7 @@ package protocol FileSystem: Sendable {
     /// - Throws: ``FileFailure/Kind/unsupported`` if the volume has no extended attributes.
     func setAttribute(_ name: String, to value: [UInt8], of file: OpenFile) throws(FileFailure)
 
-    /// Returns the value of an extended attribute; nil if the file doesn't have it, or if it has more than 4 KiB.
+    /// Returns the value of an extended attribute; nil if the file doesn't have it, or if the value exceeds 4 KiB.
     ///
     /// - Throws: ``FileFailure/Kind/unsupported`` if the volume has no extended attributes.
     func attribute(_ name: String, of file: OpenFile) throws(FileFailure) -> [UInt8]?
@@ -64,13 +68,13 @@ package protocol FileSystem: Sendable {
     /// Begins to make the file durable without waiting for the drive; ``synchronize(_:)`` completes it.
     func startSynchronizing(_ file: OpenFile) throws(FileFailure)
 
-    /// Whether a ``synchronize(_:)`` that succeeds makes every file durable for which ``startSynchronizing(_:)`` has
+    /// Whether a successful ``synchronize(_:)`` makes all files durable for which ``startSynchronizing(_:)`` has
     /// succeeded before.
     var flushesAllFilesTogether: Bool { get }
 
     /// Throws the errors of earlier writes that the file system would report on closing the file, and keeps it open.
     ///
-    /// Network file systems send bytes late, and report only then that there was not enough space.
+    /// Network file systems send bytes late, and only then report errors such as a lack of space.
     func checkWrites(to file: OpenFile) throws(FileFailure)
 
     /// Makes the names in the directory durable against a loss of power.
@@ -82,12 +86,12 @@ package protocol FileSystem: Sendable {
     /// Returns information about the file at `path`, or nil if it does not exist.
     func information(at path: String) throws(FileFailure) -> FileInformation?
 
-    /// Renames the file at `path` to `destination`, atomically replacing a file of that name.
+    /// Renames the file at `path` to `destination`, atomically replacing an existing file.
     func rename(_ path: String, to destination: String) throws(FileFailure)
 
     /// Renames the file at `path` to `destination`, which must not exist.
     ///
-    /// - Throws: ``FileFailure/Kind/exists`` if a file has the name, as the volume compares names.
+    /// - Throws: ``FileFailure/Kind/exists`` if a file has the name, or a name that the volume treats as equal.
     func rename(_ path: String, toUnused destination: String) throws(FileFailure)
 
     /// Removes the file at `path`; does nothing if it does not exist.
@@ -106,23 +110,24 @@ package protocol FileSystem: Sendable {
 
     /// Creates a directory for a file that is to be placed at `path`, on the same volume if possible.
     ///
-    /// A sandboxed app that may access the file at `path`, but not its directory, can create files in the new directory.
+    /// A sandboxed app that may access the file at `path`, but not its directory, can create files in the new
+    /// directory.
     ///
-    /// - Returns: The path of the new directory; nil on systems where the access to files isn't restricted in this way.
+    /// - Returns: The path of the new directory; nil on systems that don't restrict access in this way.
     func makeReplacementDirectory(for path: String) throws(FileFailure) -> String?
 
     /// Removes a directory that ``makeReplacementDirectory(for:)`` created, unless it contains files.
     func removeReplacementDirectory(_ path: String)
 
-    /// Replaces the file at `path` by the one at `source`, which is in a directory that
-    /// ``makeReplacementDirectory(for:)`` created, where ``rename(_:to:)`` is denied.
+    /// Replaces the file at `path` with the file at `source`, if ``rename(_:to:)`` is denied.
     ///
-    /// If this fails, the file that was to be replaced may be in the directory of `source`.
+    /// `source` must be in a directory that ``makeReplacementDirectory(for:)`` created. If the function fails, the
+    /// original file may have been moved to that directory.
     func replaceItem(at path: String, by source: String) throws(FileFailure)
 
-    /// Starts the access to a URL that carries a permission from the user, until the returned object is released.
+    /// Starts access to a URL that carries a permission of the user; returns nil for other URLs.
     ///
-    /// Returns nil for other URLs.
+    /// The access ends when the returned object is released.
     func access(to url: URL) -> (any AnyObject & Sendable)?
 
     /// Returns the maximum size of a new file in the directory, in bytes, or nil if it is unknown.
@@ -145,7 +150,7 @@ extension FileSystem {
     /// Does nothing, which suits a file system that reports all errors of a write at once.
     package func checkWrites(to file: OpenFile) throws(FileFailure) {}
 
-    /// Does nothing, which suits a file system where each sync takes as long as it would alone.
+    /// Does nothing, which suits a file system where syncing several files together saves no time.
     package func startSynchronizing(_ file: OpenFile) throws(FileFailure) {}
 
     package var flushesAllFilesTogether: Bool { false }
@@ -171,7 +176,7 @@ extension FileSystem {
     package func access(to url: URL) -> (any AnyObject & Sendable)? { nil }
 }
 
-/// The purpose for which a file is opened: `reading` permits reading only, the others permit writing as well.
+/// The purpose for which a file is opened: `reading` permits only reading; the other purposes also permit writing.
 package enum OpenPurpose: Sendable, Hashable {
     /// The file exists and is only read.
     case reading
@@ -179,7 +184,7 @@ package enum OpenPurpose: Sendable, Hashable {
     case existing
     /// The file is created, accessible to its owner only; it must not exist.
     ///
-    /// On Apple's systems, it is excluded from backups, and can be accessed while the device is locked.
+    /// On Apple's systems, the file is excluded from backups, and can be accessed while the device is locked.
     case new
 }
 
@@ -200,20 +205,20 @@ package struct OpenFile: Sendable, Hashable {
 package enum FilePermissions: Sendable, Hashable {
     /// The owner may read and write the file.
     case ownerOnly
-    /// Permissions according to the file mode creation mask of the process, as other programs use for new files.
+    /// The usual permissions of new files, according to the file mode creation mask of the process.
     case ordinary
 }
 
 /// The kinds of volume that the store distinguishes.
 package enum VolumeKind: Sendable, Hashable {
-    /// A local disk: bytes that one process has written are visible to the next one, until a loss of power.
+    /// A local disk: bytes that one process has written can be read by a later process, unless the power is lost.
     case disk
     /// A local disk that makes the changes of all files durable together, so that a sync of several files takes about
-    /// as long as that of one.
+    /// as long as a sync of one file.
     case diskWithSharedSyncs
-    /// A local disk with a file system that has no sparse files: it fills a gap with zeros.
+    /// A local disk without sparse files: the file system fills gaps with zeros.
     case diskWithoutGaps
-    /// Memory of this machine, which every allocated block reduces.
+    /// A file system in memory, where every allocated block uses memory of this machine.
     case memory
     /// A network, FUSE, or unknown file system: bytes that were not synced may be lost with the process.
     case other

@@ -9,7 +9,7 @@ extension POSIXFileSystem {
         #if os(macOS)
         if attributes.isQuarantined { Self.quarantine(path) }
         #else
-        // An unfinished file may have less protection than its directory demands.
+        // An unfinished file may have less protection than its directory requires.
         guard let protection = attributes.protection.map({ FileProtectionType($0) }) ?? Self.protection(in: directory)
         else { return }
         Self.setProtection(protection, path)
@@ -21,14 +21,14 @@ extension POSIXFileSystem {
         guard let path = path(of: file) else { return }
         Self.setExcludedFromBackup(true, path)
         #if !os(macOS)
-        // A directory that the system has to access before the first unlock demands even less, and keeps it.
+        // If the directory requires even less protection, the file keeps the inherited protection.
         if let inherited = Self.protection(of: path), inherited == .complete || inherited == .completeUnlessOpen {
             Self.setProtection(.completeUntilFirstUserAuthentication, path)
         }
         #endif
     }
 
-    /// Returns the absolute path of the open file at present.
+    /// Returns the present absolute path of the open file.
     private func path(of file: OpenFile) -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         guard fcntl(file.number, F_GETPATH, &buffer) == 0 else { return nil }

@@ -12,7 +12,7 @@ extension POSIXFileSystem {
         }
     }
 
-    /// Renames without replacing a file where the system cannot: an empty file reserves the name first.
+    /// Renames a file to an unused name on systems without such a function: an empty file reserves the name first.
     func reserveAndRename(_ path: String, to destination: String) throws(FileFailure) {
         let handle = try open(destination, .new)
         let reservation = Result { () throws(FileFailure) in try information(of: handle) }

@@ -13,14 +13,14 @@ extension POSIXFileSystem {
         return name.isEmpty ? nil : name
     }
 
-    /// Returns the process's file mode creation mask when it was needed for the first time.
+    /// Returns the process's file mode creation mask, as it was when it was first needed.
     static func creationMask() -> mode_t { firstCreationMask }
 
     private static let firstCreationMask = observedCreationMask() ?? 0o022
 
     package func synchronize(_ file: OpenFile) throws(FileFailure) {
-        // On Apple's systems fsync(2) leaves the bytes in the drive's cache. It is used only where F_FULLFSYNC is not
-        // supported: after any other failure it may succeed although bytes could not be written (rule 45).
+        // On Apple's systems, fsync(2) leaves the bytes in the drive's cache. It is used only where F_FULLFSYNC is not
+        // supported: after any other failure, it may succeed although bytes could not be written (rule 45).
         do {
             _ = try call("sync", file.name) { fcntl(file.number, F_FULLFSYNC) }
         } catch let error where error.kind == .unsupported {
@@ -28,7 +28,7 @@ extension POSIXFileSystem {
         }
     }
 
-    /// Writes the file's bytes to the drive's cache, which F_FULLFSYNC then writes with any one of the files.
+    /// Writes the file's bytes to the drive's cache, which a later F_FULLFSYNC of any file makes durable.
     package func startSynchronizing(_ file: OpenFile) throws(FileFailure) {
         _ = try call("sync", file.name) { fsync(file.number) }
     }
@@ -46,7 +46,7 @@ extension POSIXFileSystem {
     package func checkWrites(to file: OpenFile) throws(FileFailure) {
         var status = statfs()
         _ = try call("examine", file.name) { fstatfs(file.number, &status) }
-        // Apple's systems report late errors of a network volume only at the last close; local volumes report at once.
+        // For network volumes, Apple's systems report late errors only at the last close; local volumes report at once.
         guard status.f_flags & UInt32(MNT_LOCAL) == 0 else { return }
         _ = try call("sync", file.name) { fsync(file.number) }
     }
@@ -55,7 +55,7 @@ extension POSIXFileSystem {
         var status = stat()
         _ = try call("examine", file.name) { fstat(file.number, &status) }
         // F_PREALLOCATE allocates beyond the blocks that the file has, which are counted in units of 512 bytes.
-        // A range behind a gap gets its own blocks, and the gap none.
+        // For a range after a gap, only the blocks of the range are allocated.
         let missing = min(range.upperBound - status.st_blocks * 512, range.upperBound - range.lowerBound)
         guard missing > 0 else { return }
         var store = fstore_t(
@@ -81,7 +81,7 @@ extension POSIXFileSystem {
     package func volumeKind(of file: OpenFile) -> VolumeKind {
         var status = statfs()
         guard fstatfs(file.number, &status) == 0, status.f_flags & UInt32(MNT_LOCAL) != 0 else { return .other }
-        // A list of known file systems, because user-space file systems report that they are local.
+        // Known file systems are listed, because user-space file systems also report that they are local.
         switch Self.typeName(status) {
         case "apfs": return .diskWithSharedSyncs
         case "hfs", "msdos", "exfat": return .diskWithoutGaps

@@ -16,7 +16,7 @@ extension POSIXFileSystem {
     package func information(at path: String) throws(FileFailure) -> FileInformation? {
         var status = stat()
         if systemStatus(path, &status) == 0 { return FileInformation(status) }
-        // Most often a file is missing, and the description of a failure takes longer than the call.
+        // Most failures are missing files, and creating a `FileFailure` takes longer than the call.
         if errno == ENOENT { return nil }
         do {
             _ = try call("examine", path) { systemStatus(path, &status) }
@@ -30,7 +30,7 @@ extension POSIXFileSystem {
         var directory = directory
         while true {
             if let isRestricted = restrictsNames(inExisting: directory) { return isRestricted }
-            // The directory that contains it may exist.
+            // The directory above it may exist.
             let parent = PartialNames.directory(of: directory)
             guard parent.utf8.count < directory.utf8.count else { return false }
             directory = parent
@@ -115,7 +115,7 @@ extension stat {
         #else
         let time = st_mtim
         #endif
-        // A file may have any modification time, including one that overflows.
+        // A file may have any modification time, even one that overflows.
         let (nanoseconds, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? (time.tv_sec < 0 ? .min : .max) : nanoseconds.addingClamped(Int64(time.tv_nsec))
     }

@@ -15,7 +15,7 @@ extension POSIXFileSystem {
 
     /// Returns the process's file mode creation mask.
     ///
-    /// Read from the proc file system, because umask(2) would change the mask for the other threads.
+    /// The mask is read from the proc file system, because umask(2) would change the mask for the other threads.
     static func creationMask() -> mode_t {
         guard let text = contents(of: "/proc/self/status"),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Umask:") }),
@@ -33,16 +33,16 @@ extension POSIXFileSystem {
 
     /// Begins to write the file's bytes to the disk.
     ///
-    /// The first sync of several files then writes the metadata of all with one commit of the journal, so that the
-    /// others find theirs written. A failure has to be thrown, because the sync that follows may find nothing left to
-    /// write (rule 45).
+    /// The first sync of several files then writes the metadata of all files with one commit of the journal, so that
+    /// the other syncs have nothing to write. A failure has to be thrown, because a later sync may succeed although the
+    /// bytes were not written (rule 45).
     package func startSynchronizing(_ file: OpenFile) throws(FileFailure) {
         guard let startWriting = Self.startWriting else { return }
         do {
             // 2 is SYNC_FILE_RANGE_WRITE, and a length of 0 means the whole file.
             _ = try call("sync", file.name) { startWriting(file.number, 0, 0, 2) }
         } catch let error where [ENOSYS, EPERM, EINVAL, ESPIPE].contains(error.errno) {
-            // A sandbox or a special file may not allow the call. Whether the bytes can be written is then not known.
+            // A sandbox or a special file may not allow the call. These errors say nothing about the bytes.
         }
     }
 
@@ -90,8 +90,8 @@ extension POSIXFileSystem {
 
     package func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure) {
         guard let fallocate = Self.fallocate else { return }
-        // 1 is FALLOC_FL_KEEP_SIZE: the file's size has to show how much was written. Only missing blocks are
-        // allocated, because ZFS compares the whole request with the free space.
+        // 1 is FALLOC_FL_KEEP_SIZE: the file's size has to show how many bytes were written. Only missing blocks are
+        // requested, because ZFS compares the whole request with the free space.
         _ = try call("allocate blocks for", file.name) {
             fallocate(file.number, 1, off_t(range.lowerBound), off_t(range.upperBound - range.lowerBound))
         }
@@ -164,7 +164,7 @@ extension POSIXFileSystem {
         switch type {
         // tmpfs and ramfs.
         case 0x0102_1994, 0x8584_58F6: .memory
-        // ext2 to ext4 (which have the same number, although ext2 shares nothing), and XFS.
+        // ext2 to ext4 (which have the same number, although ext2 has no shared syncs), and XFS.
         case 0xEF53, 0x5846_5342: .diskWithSharedSyncs
         // Btrfs, F2FS, ZFS, bcachefs, JFS, NILFS, ReiserFS, NTFS, UDF, and overlayfs, which starts no writing
         // before a sync.

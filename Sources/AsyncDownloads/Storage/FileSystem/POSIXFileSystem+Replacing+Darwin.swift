@@ -15,7 +15,8 @@ extension POSIXFileSystem {
     }
 
     package func removeReplacementDirectory(_ path: String) {
-        // A file that a failed replacement has left in the directory may be the only copy of what was to be replaced.
+        // Only an empty directory is removed: a file that a failed replacement left there may be the only copy of the
+        // original file.
         _ = path.withCString { rmdir($0) }
     }
 

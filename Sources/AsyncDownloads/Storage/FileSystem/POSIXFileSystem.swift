@@ -6,11 +6,11 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// The operating system's files.
+/// The file system of the operating system.
 ///
 /// A write beyond the process's limit on file sizes makes the system send SIGXFSZ, which ends the process unless the
-/// program ignores that signal. A library must not change that for the whole program. Each write is therefore compared
-/// with the limit first, and fails like one to a full disk.
+/// program ignores that signal. A library must not change the handling of signals for the whole program. Therefore,
+/// each write is first compared with the limit, and fails like a write to a full disk.
 package struct POSIXFileSystem: FileSystem {
     /// The mode of finished files.
     let ordinaryMode: mode_t
@@ -26,7 +26,7 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
-        // O_NONBLOCK: a pipe with that name must not block the thread.
+        // O_NONBLOCK prevents a pipe with that name from blocking the thread.
         var flags = (purpose == .reading ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         if purpose == .new { flags |= O_CREAT | O_EXCL }
         let number = try call("open", path) { systemOpen(path, flags, 0o600) }
@@ -36,7 +36,7 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func close(_ file: OpenFile) {
-        // No retry after EINTR: Linux has already closed the descriptor, whose number may be reused.
+        // The call isn't repeated after EINTR: Linux has already closed the descriptor, whose number may be reused.
         _ = systemClose(file.number)
     }
 
@@ -108,7 +108,7 @@ package struct POSIXFileSystem: FileSystem {
         do {
             try synchronize(directory)
         } catch let error where error.kind == .unsupported {
-            // Some network file systems do not support this, because the server syncs every change of a name.
+            // Some network file systems do not support syncing a directory, because the server syncs every name change.
         }
     }
 
@@ -191,9 +191,9 @@ extension POSIXFileSystem {
     }
 }
 
-// The system's functions under other names, because the methods of POSIXFileSystem hide them.
+// These functions give the system's functions other names, because the methods of POSIXFileSystem hide them.
 
-// Texts are passed by `withCString`, because a text as an argument would be copied to the heap.
+// Strings are passed with `withCString`, because a string argument would be copied to the heap.
 
 func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
     path.withCString { open($0, flags, mode) }

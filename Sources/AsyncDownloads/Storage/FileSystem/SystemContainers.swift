@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The directories of this process.
+/// The containers of this process, as the system reports them.
 package struct SystemContainers: Containers {
     package init() {}
 
