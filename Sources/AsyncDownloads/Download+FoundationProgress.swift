@@ -3,13 +3,13 @@ public import Foundation
 extension Download {
     /// Returns a `Progress` object that follows this download.
     ///
-    /// Use it with code that displays a `Progress`, or that combines several under a parent. The object counts bytes;
+    /// Use the object with code that displays a `Progress`, or that combines several under a parent. It counts bytes;
     /// its `totalUnitCount` is `-1` while the length is unknown. It also reports the throughput and the estimated time
     /// remaining.
     ///
-    /// Canceling, pausing, or resuming the object does the same to this handle. A pause that doesn't come from the
-    /// object isn't reflected in its `isPaused` property. The object may change on any thread. It is an observer: it
-    /// doesn't keep the transfer running. Each call creates a new object.
+    /// Canceling, pausing, or resuming the object cancels, pauses, or resumes this download. A pause that doesn't come
+    /// from the object isn't reflected in its `isPaused` property. The object may change on any thread. It is an
+    /// observer: it doesn't keep the transfer running. Each call creates a new object.
     ///
     /// On Linux, where `Progress` isn't thread-safe, the changes of all downloads are serialized. Use
     /// ``makeProgress(under:pendingUnitCount:)`` there to combine several downloads under a parent. Reading a
@@ -21,8 +21,8 @@ extension Download {
 
     /// Returns a `Progress` object that follows this download as a child of `parent`; see ``makeProgress()``.
     ///
-    /// On Linux, adding the child is serialized with the changes of other downloads' progress, which a direct call of
-    /// `addChild(_:withPendingUnitCount:)` isn't.
+    /// On Linux, this method serializes the addition with changes of other downloads' progress. A direct call of
+    /// `addChild(_:withPendingUnitCount:)` isn't serialized with them.
     ///
     /// - Parameters:
     ///   - parent: The progress object to which the new object is added.
@@ -47,7 +47,7 @@ extension Download {
         prepare(progress)
         let snapshots = updates
         // Nothing awaits a `Progress`, so an unstructured task updates it until the object is released or the download
-        // ends. `Progress` can't represent a failure, so it keeps the values that it has then.
+        // ends. `Progress` can't represent a failure, so a failed download leaves its last values in place.
         Task { [weak progress] in
             for await snapshot in snapshots {
                 guard let progress else { return }
@@ -66,7 +66,7 @@ enum ProgressChanges {
     #if canImport(Darwin)
     static func inTurn<Value>(_ change: () -> Value) -> Value { change() }
     #else
-    // The thread sanitizer takes accesses of a value without a size for races.
+    // The thread sanitizer reports accesses to a zero-sized value as races, so the value is a number.
     private static let lock = Mutex(0)
 
     static func inTurn<Value>(_ change: () -> Value) -> Value {

@@ -1,5 +1,5 @@
 extension Download {
-    /// A token with which another process or machine can continue this download.
+    /// A token that lets another process or machine continue this download.
     ///
     /// ```swift
     /// download.pause()
@@ -16,7 +16,7 @@ extension Download {
     /// ``Downloader/shutdown()``.
     ///
     /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/resumeDataUnusable`` if a token can't represent
-    ///   what is on disk, and with ``DownloadError/Code/shutDown`` after the shutdown of the downloader.
+    ///   the bytes on disk, or with the code ``DownloadError/Code/shutDown`` after the downloader was shut down.
     public var resumeToken: ResumeToken? {
         get async throws(DownloadError) {
             guard let transfer = foregroundTransfer else { return nil }

@@ -1,7 +1,7 @@
 public import struct Foundation.Date
 
 extension Download {
-    /// The condition of a download at one time.
+    /// The state and the progress of a download at one point in time.
     ///
     /// ```swift
     /// let snapshot = download.snapshot
@@ -10,7 +10,7 @@ extension Download {
     public struct Snapshot: Sendable, Hashable, Identifiable {
         /// The identifier of the download.
         public var id: Download.ID
-        /// The request that the download carries out.
+        /// The request of the download.
         public var request: DownloadRequest
         /// The state of the download.
         public var state: State
@@ -42,10 +42,10 @@ extension Download {
         }
     }
 
-    /// The present condition of the download.
+    /// The current snapshot of the download.
     public var snapshot: Snapshot { Snapshot(id: id, request: request, source.status) }
 
-    /// The present condition of the download, followed by each change, for a user interface.
+    /// The current snapshot of the download, followed by a new one after each change, for a user interface.
     ///
     /// ```swift
     /// for await snapshot in download.updates {
@@ -75,9 +75,9 @@ extension Download.Snapshot {
     }
 }
 
-/// The observation of a download by one stream, which ends when the stream is released.
+/// An observation of a download by one stream; it ends when the stream is released.
 ///
-/// It doesn't refer to the handle, which can therefore be released.
+/// The observation holds no reference to the handle, so the handle can be released while a stream is open.
 private final class SnapshotObservation: Sendable {
     private let id: Download.ID
     private let request: DownloadRequest
@@ -91,7 +91,7 @@ private final class SnapshotObservation: Sendable {
         let signal = ChangeSignal()
         (id, request, source) = (download.id, download.request, download.source)
         self.signal = signal
-        // Before the first snapshot, so that no change is missed.
+        // The observer is added before the first snapshot is taken, so that no change is missed.
         observer = source.subscription.map { $0.transfer.addObserver($0.subscriber) { signal.send() } }
     }
 
@@ -125,7 +125,7 @@ final class ChangeSignal: Sendable {
 
     private let state = Mutex(State.idle)
 
-    /// Resumes the waiting task, or the next one that waits.
+    /// Resumes the waiting task; if no task is waiting, the next call of `wait()` returns at once.
     func send() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             defer { state = .sent }
@@ -135,7 +135,7 @@ final class ChangeSignal: Sendable {
         waiter?.resume()
     }
 
-    /// Waits for a signal since the last call, or for the cancellation of the task.
+    /// Returns when a signal was sent since the last call, or when the task is canceled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,6 +1,6 @@
 public import struct Foundation.URL
 
-/// A handle on a download.
+/// A handle to a download.
 ///
 /// ```swift
 /// let download = downloader.start(DownloadRequest(from: url, to: destination))
@@ -11,12 +11,12 @@ public import struct Foundation.URL
 ///
 /// Several downloads may share one transfer; pausing, canceling, or discarding one of them doesn't affect the others.
 /// Releasing a handle has no effect: the download continues, and ``Downloader/downloads(for:)`` returns another handle
-/// on it. All members may be used from any thread, at any time, and any number of times.
+/// to it. All members may be used from any thread, at any time, and any number of times.
 public final class Download: Sendable {
-    /// What a handle refers to.
+    /// The object that a handle refers to.
     enum Source: Sendable {
         case subscriber(Subscription)
-        /// The request was refused, and there is no transfer.
+        /// The request was refused, so no transfer exists.
         indirect case refused(DownloadError)
     }
 
@@ -53,7 +53,7 @@ public final class Download: Sendable {
     /// The identifier of the download, which is recorded with its bytes and stays the same across launches.
     public let id: ID
 
-    /// The request that this download carries out.
+    /// The request of this download.
     public let request: DownloadRequest
 
     private let downloader: Downloader
@@ -75,7 +75,7 @@ public final class Download: Sendable {
     /// If it did, the bytes that the transfer fetches are attributed to another download.
     public var isCoalesced: Bool { content.withLock { $0.start.isCoalesced } }
 
-    /// What the handle refers to at present.
+    /// The object that the handle refers to at present.
     var source: Source { content.withLock { $0.start.source } }
 
     /// The transfer and the subscriber of the handle, or `nil` if the request was refused.
@@ -89,8 +89,8 @@ public final class Download: Sendable {
 
     /// The finished file.
     ///
-    /// Reading this property waits for the end of the download, across pauses. Canceling the waiting task cancels this
-    /// download, unless something else reads or awaits this handle.
+    /// Reading this property waits until the download has ended, across pauses. Canceling the waiting task cancels this
+    /// download, unless another task reads or awaits this handle.
     ///
     /// - Throws: The ``DownloadError`` that ended the download; its code is ``DownloadError/Code/cancelled`` if this
     ///   handle or the task was canceled. A pause isn't an error.
@@ -118,7 +118,7 @@ public final class Download: Sendable {
     /// Pauses the download and keeps the received bytes; its event streams stay open.
     ///
     /// The transfer stops when every download that shares it is paused. ``DownloadEvent/paused(receivedByteCount:)``
-    /// reports that the bytes are on disk. After the last byte has been received, a pause has nothing left to stop.
+    /// reports that the bytes are on disk. A pause has no effect after the last byte has been received.
     public func pause() {
         withTransfer { $0.pause($1) }
     }
@@ -138,15 +138,14 @@ public final class Download: Sendable {
 
     /// Cancels this download like ``cancel()``, and removes its bytes unless other downloads share them.
     ///
-    /// After a failure or a cancellation, the method removes the bytes that were kept, unless an unfinished download of the
-    /// resource may continue from them; in a background session, it also acknowledges the failure. A file that is finished, or
-    /// that is being placed at its destination at that moment, is kept. The method doesn't wait for the removal.
+    /// After a failure or a cancellation, the method removes the bytes that were kept, unless an unfinished download of
+    /// the resource may continue from them; in a background session, it also acknowledges the failure. A file that is
+    /// finished, or is being placed at its destination, is kept. The method doesn't wait for the removal.
     public func discard() {
         withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: false) }
     }
 
-    /// Records that the app has received the outcome of a download in a background session, and no longer needs to be
-    /// reminded of it.
+    /// Records that the app has received the outcome of a download in a background session.
     ///
     /// ``Downloader/restored()`` returns a download at each launch until its outcome is acknowledged. An outcome is
     /// acknowledged when ``file`` has returned the file or thrown the error, when a batch has delivered it, or when
@@ -160,17 +159,17 @@ public final class Download: Sendable {
 
     /// Continues the download from another URL of the same resource.
     ///
-    /// The change applies to every download that shares the transfer. A running exchange is ended, and the delay before a
-    /// retry is cut short; a paused download uses the URL when it is resumed. After a failure or a cancellation, ``retry()``
-    /// uses it.
+    /// The change applies to every download that shares the transfer. A running request is canceled, and a delay before
+    /// a retry ends at once; a paused download uses the URL when it is resumed. After a failure or a cancellation,
+    /// ``retry()`` uses the URL.
     ///
-    /// Received bytes are kept if the new URL is proven to have the same object, by the same strong validator or the
-    /// same `Repr-Digest`, and the same length. A ``ContentChangePolicy`` can defer the proof to the expected digest.
+    /// Received bytes are kept if the new URL is proven to have the same object: its length is the same, and so is its
+    /// strong validator or its `Repr-Digest`. A ``ContentChangePolicy`` can defer the proof to the expected digest.
     /// Otherwise, the download restarts and reports ``DownloadEvent/restarted(reason:discardedByteCount:)``. The
     /// resource keeps its identity: requests for the original URL still join this transfer, now and in later processes.
     ///
     /// - Throws: ``DownloadError/Code/invalidRequest`` if the URL or the headers can't be used, and
-    ///   ``DownloadError/Code/unsupported`` in a background session. The download is unchanged in this case.
+    ///   ``DownloadError/Code/unsupported`` in a background session. The download doesn't change if an error is thrown.
     public func replaceURL(with fresh: FreshURL) throws(DownloadError) {
         if let fault = fresh.validationError { throw fault }
         try subscription?.transfer.replaceURL(with: fresh)
@@ -185,9 +184,9 @@ public final class Download: Sendable {
     /// Starts the download again after a failure or a cancellation, from the bytes that are kept.
     ///
     /// The handle then refers to the repeated download, with the same ``id`` and ``request``, and with the URL that
-    /// ``replaceURL(with:)-(URL)`` of this handle has set last, if any; new streams of ``events`` and ``updates`` follow it.
-    /// The method has no effect unless ``state`` is ``DownloadState/failed`` or ``DownloadState/cancelled``. Other handles
-    /// of the download don't change.
+    /// ``replaceURL(with:)-(URL)`` of this handle set last, if any. New streams of ``events`` and ``updates`` follow
+    /// the repeated download. The method has no effect unless ``state`` is ``DownloadState/failed`` or
+    /// ``DownloadState/cancelled``. Other handles of the download don't change.
     public func retry() {
         let content = content.withLock { content -> Content? in
             guard !content.isRestarting else { return nil }
@@ -219,8 +218,8 @@ public final class Download: Sendable {
 
     /// The priority of the download among those that wait for their turn.
     ///
-    /// The value is initially that of ``DownloadRequest/priority``. A change applies at once; a transfer that several
-    /// downloads share has the highest of their priorities. In a background session, a change has no effect.
+    /// The initial value is ``DownloadRequest/priority``. A change applies at once; a transfer that several downloads
+    /// share has the highest of their priorities. In a background session, a change has no effect.
     public var priority: DownloadRequest.Priority {
         get { subscription.flatMap { $0.transfer.policies(of: $0.subscriber) }?.priority ?? request.priority }
         set { updatePolicies { $0.priority = newValue } }
@@ -232,9 +231,9 @@ public final class Download: Sendable {
 
     /// The maximum rate at which the transfer of this download receives bytes.
     ///
-    /// The value is initially that of ``DownloadRequest/bandwidthLimit``. A change applies at once, and to every handle
-    /// that shares the transfer. ``Downloader/bandwidthLimit`` applies as well. A value below 1 counts as 1. In a
-    /// background session, the value is always ``ByteRate/unlimited``.
+    /// The initial value is ``DownloadRequest/bandwidthLimit``. A change applies at once, and to every handle that
+    /// shares the transfer. ``Downloader/bandwidthLimit`` applies as well. A value below 1 counts as 1. In a background
+    /// session, the value is always ``ByteRate/unlimited``.
     public var bandwidthLimit: ByteRate {
         get { foregroundTransfer.map { ByteRate($0.bandwidthLimit) } ?? .unlimited }
         set {
@@ -245,10 +244,10 @@ public final class Download: Sendable {
 
     /// The networks that this download may use.
     ///
-    /// The value is initially that of ``DownloadRequest/networkAccess`` or, if that is `nil`, of
-    /// ``Downloader/Configuration/networkAccess``. A change applies at once: a running transfer that may no longer use the
-    /// present network waits for another one, and a waiting transfer that may use it continues. Other downloads that share
-    /// the transfer keep their own values.
+    /// The initial value is ``DownloadRequest/networkAccess`` or, if that is `nil`,
+    /// ``Downloader/Configuration/networkAccess``. A change applies at once: a running transfer that may no longer use
+    /// the present network waits for another one, and a waiting transfer that may use it continues. Other downloads
+    /// that share the transfer keep their own values.
     public var networkAccess: NetworkAccess {
         get {
             subscription.flatMap { $0.transfer.policies(of: $0.subscriber) }?.networkAccess
@@ -271,7 +270,7 @@ extension Download.Source {
         }
     }
 
-    /// The condition of the download.
+    /// The status of the download.
     var status: SubscriberStatus {
         switch self {
         case .subscriber(let subscription): subscription.transfer.status(of: subscription.subscriber)
@@ -279,14 +278,14 @@ extension Download.Source {
         }
     }
 
-    /// Records that a handle was released, or refers to something else.
+    /// Records that a handle was released, or now refers to another subscriber.
     fileprivate func releaseHandle() {
         if let subscription { subscription.transfer.handleReleased(subscription.subscriber) }
     }
 }
 
 extension Download: CustomStringConvertible, CustomReflectable {
-    /// A description that is fit for a log: the request without anything that may be secret.
+    /// A description that is fit for a log: the request without values that may be secret.
     public var description: String { "download of \(request)" }
 
     /// A mirror without children, because the URL and the headers may contain secrets; see ``description``.

@@ -9,7 +9,7 @@ extension DownloadError {
         /// The code's name, the same as ``name``.
         public var description: String { name }
 
-        /// Whether the cause may be temporary, so that a later attempt is worthwhile.
+        /// Whether the cause may be temporary, so that a later attempt may succeed.
         let isTransient: Bool
 
         private init(_ name: String, transient: Bool = false) {
@@ -34,21 +34,21 @@ extension DownloadError.Code {
     public static let destinationInUse = Self("destinationInUse")
     /// The downloader was shut down.
     public static let shutDown = Self("shutDown")
-    /// The body is, or claims to be, longer than ``DownloadRequest/maximumByteCount``.
+    /// The length of the body, as stated by the server or as received, exceeds ``DownloadRequest/maximumByteCount``.
     public static let bodyTooLarge = Self("bodyTooLarge")
     /// The file doesn't have the length of ``DownloadRequest/expectedByteCount``.
     ///
-    /// If the server states the length, the error is reported before a byte of the body was received.
+    /// If the server states the length, the error is reported before any byte of the body is accepted.
     public static let unexpectedByteCount = Self("unexpectedByteCount")
     /// The file doesn't have the expected digest; the destination is unchanged, and the bytes were removed.
     public static let checksumMismatch = Self("checksumMismatch")
-    /// The resume data or token doesn't describe bytes that can be continued, or its file is missing or unsuitable.
+    /// The resume data or token doesn't describe bytes that can be continued, or its file is missing or unusable.
     public static let resumeDataUnusable = Self("resumeDataUnusable")
-    /// A file or text of trust roots can't be read, or contains no valid certificate.
+    /// The file or text with the trust roots can't be read or contains no valid certificate.
     public static let trustRootsUnusable = Self("trustRootsUnusable")
     /// A client's certificate or key can't be read, or isn't valid.
     public static let clientIdentityUnusable = Self("clientIdentityUnusable")
-    /// The request needs a feature that isn't included in this build, or that the chosen engine doesn't have.
+    /// The request needs a feature that this build doesn't include or the chosen engine doesn't have.
     public static let unsupported = Self("unsupported")
 
     /// A fresh URL was needed, and ``DownloadRequest/refreshURL`` failed to provide one.
@@ -71,18 +71,18 @@ extension DownloadError.Code {
     public static let deadlineExceeded = Self("deadlineExceeded")
     /// TLS couldn't be established, or the certificate isn't trusted.
     public static let secureConnectionFailed = Self("secureConnectionFailed")
-    /// The proxy refused to connect to the server, or violated its protocol; a proxy that can't be reached is
-    /// ``cannotConnect``.
+    /// The proxy refused to connect to the server or violated its protocol.
     ///
-    /// The error is retryable if the proxy couldn't reach the server, or closed the connection.
+    /// The error is retryable if the proxy couldn't reach the server or closed the connection. If the proxy itself
+    /// can't be reached, the code is ``cannotConnect``.
     public static let proxyFailed = Self("proxyFailed")
 
     /// The device has no network connection.
     ///
     /// A download whose ``NetworkAccess/whenUnavailable`` is ``NetworkAccess/WhenUnavailable/wait`` waits instead.
     public static let notConnected = Self("notConnected", transient: true)
-    /// A network is available, and ``DownloadRequest/networkAccess``, the settings of the session, the user, or the provider
-    /// don't permit its use.
+    /// A network is available, but its use isn't permitted by ``DownloadRequest/networkAccess``, the settings of the
+    /// session, the user, or the carrier.
     public static let networkNotPermitted = Self("networkNotPermitted")
 
     // Causes in the server's response.
@@ -93,28 +93,28 @@ extension DownloadError.Code {
     public static let malformedResponse = Self("malformedResponse")
     /// The resource kept changing while it was being downloaded.
     public static let contentChanged = Self("contentChanged")
-    /// There were more redirects than permitted, or the redirects formed a loop.
+    /// The server sent more redirects than permitted, or the redirects formed a loop.
     public static let tooManyRedirects = Self("tooManyRedirects")
     /// A redirect isn't permitted: it leads to a scheme other than http or https, from https to http, or to a URL with
-    /// credentials; or ``DownloadRequest/shouldFollowRedirect`` has refused it.
+    /// credentials; or ``DownloadRequest/shouldFollowRedirect`` refused it.
     public static let redirectRefused = Self("redirectRefused")
 
     /// The media type of the response isn't one of ``DownloadRequest/acceptedMediaTypes``.
     public static let unacceptableMediaType = Self("unacceptableMediaType")
-    /// The response is a web page, such as one to log in with, where a file was expected.
+    /// The response is a web page, such as a login page, where another kind of file was expected.
     ///
-    /// ``DownloadRequest/acceptedMediaTypes`` says when a web page is refused. The error is retryable if the page took the
-    /// place of a file that was received before, in whole or in part, because the network may require a login at present.
+    /// ``DownloadRequest/acceptedMediaTypes`` says when a web page is refused. The error is retryable if the page
+    /// replaces a file that was already received in whole or in part, because the network may require a login at
+    /// present.
     public static let unexpectedHTML = Self("unexpectedHTML")
-    /// The closure ``DownloadRequest/validateResponse`` has thrown an error, which is the
-    /// ``DownloadError/underlyingError``.
+    /// The closure ``DownloadRequest/validateResponse`` threw an error, which is the ``DownloadError/underlyingError``.
     public static let responseRefused = Self("responseRefused")
 
     // Causes in the storage.
 
-    /// There isn't enough space for the file, or a quota or size limit has been reached.
+    /// The volume doesn't have enough space for the file, or a quota or size limit was reached.
     public static let diskFull = Self("diskFull")
-    /// The system doesn't permit writing at this location.
+    /// The system doesn't permit writing to this location.
     public static let permissionDenied = Self("permissionDenied")
     /// The destination exists and isn't a regular file, or its directory doesn't exist.
     public static let destinationUnusable = Self("destinationUnusable")
@@ -129,9 +129,9 @@ extension DownloadError.Code {
 
     // Causes in a background session.
 
-    /// The journal of the background session exists, and it can't be read.
+    /// The journal of the background session exists but can't be read.
     ///
-    /// The error is retryable if the reason may be that the device hasn't been unlocked since it was started.
+    /// The error is retryable if the device may not have been unlocked since it started.
     public static let journalUnreadable = Self("journalUnreadable")
     /// Another downloader uses a background session with the same identifier.
     public static let sessionInUse = Self("sessionInUse")

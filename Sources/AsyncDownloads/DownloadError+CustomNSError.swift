@@ -7,9 +7,10 @@ extension DownloadError: CustomNSError {
     /// The number of the ``code-swift.property``, which is the same in all versions.
     public var errorCode: Int { code.number }
 
-    /// The texts of ``errorDescription`` and ``recoverySuggestion``, which contain no secrets, and no other values.
+    /// The texts of ``errorDescription`` and ``recoverySuggestion``, and no other values; neither text contains a
+    /// secret.
     ///
-    /// On Linux, `localizedDescription` finds the text only here.
+    /// On Linux, `localizedDescription` reads the text only from this dictionary.
     public var errorUserInfo: [String: Any] {
         var texts: [String: Any] = [:]
         texts[NSLocalizedDescriptionKey] = errorDescription

@@ -1,12 +1,12 @@
 public import Foundation
 
 extension DownloadError: LocalizedError {
-    /// A sentence for an alert that says what has happened, in English.
+    /// An English sentence that describes the error, for an alert.
     ///
-    /// It contains the name of the host where that helps, and never a path, a query, or credentials.
+    /// Some sentences contain the name of the host. None contains a path, a query, or credentials.
     public var errorDescription: String? { texts.description }
 
-    /// A sentence for an alert that says what the user can do, in English; `nil` if there is nothing to do.
+    /// English text that tells the user what to do, for an alert; `nil` if the user can't do anything.
     public var recoverySuggestion: String? {
         guard let suggestion = texts.suggestion else { return nil }
         return isOffline ? Self.connect : suggestion
@@ -126,7 +126,7 @@ extension DownloadError: LocalizedError {
         }
     }
 
-    /// The name of the requested host after a space, in quotation marks, or an empty text.
+    /// The name of the requested host in quotation marks, preceded by a space; empty if the URL has no host.
     private var host: String {
         guard let host = url?.host(percentEncoded: true), !host.isEmpty else { return "" }
         return " “\(host)”"

@@ -1,8 +1,8 @@
 extension DownloadError.Code {
     /// All codes, with their numbers as errors of ``DownloadError/errorDomain``.
     ///
-    /// A number belongs to one code in all versions: it is never changed and never used again. A code that a later version adds
-    /// gets a number that none has had. The thousands are those of the groups in which the codes are declared.
+    /// A number belongs to one code in all versions: it never changes and is never reused. A code that a later version
+    /// adds gets a new number. The thousands digit is the group in which the code is declared.
     static let numbered: [(code: Self, number: Int)] = [
         (.invalidRequest, 1001),
         (.cancelled, 1002),
@@ -52,7 +52,7 @@ extension DownloadError.Code {
 
     private static let byName = Dictionary(numbered.map { ($0.code.name, $0) }) { first, _ in first }
 
-    /// Creates the code with a name; `nil` if this version has no such code.
+    /// Creates the code with this name; `nil` if this version doesn't know the name.
     init?(recordedName name: String) {
         guard let entry = Self.byName[name] else { return nil }
         self = entry.code

@@ -1,11 +1,11 @@
 public import struct Foundation.Data
 public import struct Foundation.URL
 
-/// An error that says why a download didn't deliver its file.
+/// An error that describes why a download didn't deliver its file.
 ///
-/// The ``code-swift.property`` identifies the kind of error. The ``description`` describes the error in one line that
-/// is fit for a log: it never contains the credentials, the query, or the fragment of the URL. The error also says how
-/// many bytes were kept, and whether it is worthwhile to repeat the request. The texts for an alert are
+/// The ``code-swift.property`` identifies the kind of error. The ``description`` is one line for a log: it never
+/// contains the credentials, the query, or the fragment of the URL. ``retainedByteCount`` is the number of bytes that
+/// were kept, and ``isRetryable`` indicates whether the same request may succeed later. The texts for an alert are
 /// ``errorDescription`` and ``recoverySuggestion``:
 ///
 /// ```swift
@@ -29,16 +29,17 @@ public struct DownloadError: Error, Sendable {
     /// The HTTP status code, if the server's response is the reason for the error.
     public var statusCode: Int?
 
-    /// The head of the response that is the reason for the error, or `nil` if the reason is another one.
+    /// The head of the response that is the reason for the error; `nil` if the reason isn't a response.
     ///
-    /// It is `nil` as well in a background session. It is never a part of the ``description``, and never recorded.
+    /// The value is always `nil` in a background session. It is never included in the ``description`` and never
+    /// recorded on disk.
     public var response: ResponseHead?
 
     /// The first bytes of the body of ``response``, at most 16 KiB, or `nil` if none were received.
     ///
-    /// Some services describe the reason of a refusal there. The bytes come from the server as they are; they are never a
-    /// part of the ``description``, and never recorded. While further attempts follow, only a body with a stated length is
-    /// awaited; after the last one, the rest of the 16 KiB is awaited for five seconds.
+    /// Some services describe the reason for a refusal there. The bytes are exactly as the server sent them; they are
+    /// never included in the ``description`` and never recorded on disk. If another attempt follows, the package waits
+    /// only for a body with a stated length; after the last attempt, it waits for the bytes for up to five seconds.
     public var responseBody: Data?
 
     /// The error that the engine or the system reported, without URLs.
@@ -51,9 +52,9 @@ public struct DownloadError: Error, Sendable {
 
     /// A Boolean value that indicates whether this device has no network connection, or none that may be used.
     ///
-    /// The value is `false` if a host refuses the connection or isn't reachable, and if the system doesn't report that the
-    /// connection of the device is the reason. On Linux, it reports that for addresses, but not if the name of a host can't be
-    /// resolved.
+    /// The value is `true` only if the system reports that the device's own connection is the reason; it is `false` if
+    /// a host refuses the connection or can't be reached. Linux reports this reason for connections to addresses, but
+    /// not if the name of a host can't be resolved.
     public var isOffline: Bool
 
     /// The number of bytes that are kept on disk for the next request for the same resource.
@@ -64,18 +65,19 @@ public struct DownloadError: Error, Sendable {
 
     /// Creates an error.
     ///
-    /// Code that shows errors can be tested with errors that it has created itself.
+    /// Use this initializer to test code that presents errors.
     ///
     /// - Parameters:
     ///   - code: The kind of the error.
     ///   - detail: Details beyond the code, without secrets.
     ///   - url: The URL of the request.
-    ///   - statusCode: The HTTP status code; `nil` uses that of `response`.
+    ///   - statusCode: The HTTP status code; `nil` uses the status code of `response`.
     ///   - response: The head of the response that is the reason for the error.
     ///   - responseBody: The first bytes of its body.
     ///   - underlyingError: The error that is the reason for this one; URLs are removed from an error of URLSession.
-    ///   - isRetryable: Whether the same request may succeed later; `nil` for the usual answer for the code.
-    ///   - isOffline: Whether this device has no network connection; `nil` for what the code and the underlying error say.
+    ///   - isRetryable: Whether the same request may succeed later; `nil` for the default of the code.
+    ///   - isOffline: Whether this device has no network connection; `nil` to derive the value from the code and the
+    ///     underlying error.
     ///   - retainedByteCount: The number of bytes that are kept on disk.
     ///   - retryAfter: The delay that the server requested.
     public init(
@@ -99,7 +101,7 @@ public struct DownloadError: Error, Sendable {
 }
 
 extension DownloadError {
-    /// A Boolean value that indicates whether the program itself has ended the download, so that there is nothing to show.
+    /// A Boolean value that indicates whether the program itself ended the download, so that no alert is needed.
     ///
     /// The download was canceled (``Code/cancelled``), or a newer request has replaced it (``Code/superseded``).
     public var isCancellation: Bool { code == .cancelled || code == .superseded }

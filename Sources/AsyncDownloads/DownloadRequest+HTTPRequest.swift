@@ -5,15 +5,15 @@ public import HTTPTypes
 extension DownloadRequest {
     /// Creates a request from an `HTTPRequest` of swift-http-types.
     ///
-    /// The URL consists of the scheme, the authority, and the path, which is `/` if there is none. The header fields are used.
-    /// This initializer requires the trait `ServerStack`.
+    /// The URL consists of the scheme, the authority, and the path, or `/` if the path is missing. The header fields
+    /// are used. This initializer requires the trait `ServerStack`.
     ///
-    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/invalidRequest`` if the request has another method
-    ///   than GET, or no scheme, or no authority, or if they form no URL. Header fields that can't be sent are refused when the
-    ///   download starts.
+    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/invalidRequest`` if the method isn't GET, the
+    ///   scheme or the authority is missing, or they don't form a valid URL. Header fields that can't be sent are
+    ///   refused when the download starts.
     public init(_ request: HTTPRequest, to destination: Destination) throws(DownloadError) {
         let path = request.path ?? "/"
-        // Otherwise, a part of one of them could become a part of another one, and change the host.
+        // Without these checks, characters of one component could become part of another one and change the host.
         guard let scheme = request.scheme, let authority = request.authority, path.utf8.first == UInt8(ascii: "/"),
             !authority.utf8.contains(where: { "/?#@\\".utf8.contains($0) }),
             let url = URL(string: "\(scheme)://\(authority)\(path)")

@@ -1,6 +1,6 @@
-/// The priority, the limits, and the networks of a request.
+/// The priority, the limits, and the permitted networks of a request.
 extension DownloadRequest {
-    /// The priority of the download among the downloads that wait for their turn.
+    /// The priority of the download among the queued downloads.
     ///
     /// A transfer that several handles share has the highest of their priorities.
     public var priority: Priority {
@@ -17,21 +17,22 @@ extension DownloadRequest {
         set { options.maximumByteCount = newValue }
     }
 
-    /// The number of connections over which parts of the file are fetched at the same time, from 1 to 16; `nil` means
-    /// as many as increase the rate, up to ``Downloader/Configuration/maximumConnectionsPerTransfer``.
+    /// The number of connections over which parts of the file are fetched at the same time, from 1 to 16; `nil` for an
+    /// adaptive number.
     ///
-    /// Further connections are opened when the first bytes have arrived, and only if the server states the length and a
-    /// strong validator, or the length if the request has a ``checksum``; each part has at least 1 MiB. If the server
-    /// refuses a further connection or ignores its range, the file is fetched over those that it has accepted. A body
-    /// in memory, and a file on FAT, exFAT, or HFS+, are always fetched over one connection. A request that joins a
-    /// running transfer uses the number that the transfer started with.
+    /// An adaptive number grows while additional connections increase the rate, up to
+    /// ``Downloader/Configuration/maximumConnectionsPerTransfer``. Additional connections are opened after the first
+    /// bytes have arrived. They require that the server states the length and, unless the request has a ``checksum``, a
+    /// strong validator; each part has at least 1 MiB. If the server refuses an additional connection or ignores its
+    /// range, the file is fetched over the connections that it has accepted. A body in memory, and a file on FAT,
+    /// exFAT, or HFS+, are always fetched over one connection. A request that joins a running transfer uses the number
+    /// with which the transfer started.
     public var connectionCount: Int? {
         get { options.connectionCount }
         set { options.connectionCount = newValue }
     }
 
-    /// The maximum rate at which the download receives bytes, at least 1 byte per second, in addition to the limit of the
-    /// downloader.
+    /// The maximum rate at which the download receives bytes, at least 1 byte per second.
     ///
     /// ``Downloader/bandwidthLimit`` applies as well. A request that joins a running transfer uses the limit of the
     /// transfer, which ``Download/bandwidthLimit`` changes. Downloads in a background session ignore this property.
@@ -48,7 +49,7 @@ extension DownloadRequest {
         set { options.retryPolicy = newValue }
     }
 
-    /// The longest time without a received byte before an attempt fails; `nil` uses the downloader's value.
+    /// The maximum time without a received byte before an attempt fails; `nil` uses the downloader's value.
     ///
     /// If several handles share a transfer, the longest of their timeouts applies. Time in which this process can't
     /// accept bytes, for example because a disk is slow, isn't counted.
@@ -57,7 +58,7 @@ extension DownloadRequest {
         set { options.idleTimeout = newValue }
     }
 
-    /// The longest time for the whole download, including retries and waiting; `nil` uses the downloader's value.
+    /// The maximum time for the whole download, including retries and waiting; `nil` uses the downloader's value.
     ///
     /// After this time, this handle fails with ``DownloadError/Code/deadlineExceeded``; other handles of the same
     /// transfer aren't affected. Time in which the handle is paused isn't counted, and neither is the verification of a

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The reasons for which a request refuses a response (rule 66) or a file.
+/// The checks by which a request refuses a response (rule 66) or a file.
 extension DownloadRequest {
-    /// Whether the request has conditions of its own for a response.
+    /// Whether the request sets at least one condition for responses.
     var hasResponseConditions: Bool {
         acceptedMediaTypes != nil || expectedByteCount != nil || responseValidation != nil
     }
 
-    /// The most bytes that the request accepts; nil for any number.
+    /// The maximum number of bytes that the request accepts; nil for any number.
     var largestByteCount: Int64? { [maximumByteCount, expectedByteCount].compactMap { $0 }.min() }
 
     /// Returns the error of a file of this length, or nil if the request accepts it.
@@ -41,7 +41,7 @@ extension DownloadRequest {
         return error?.concerning(response.head)
     }
 
-    /// Whether the names of the file say that it isn't a web page.
+    /// Whether the extension of a file name shows that a web page isn't expected.
     private var promisesOtherFile: Bool {
         var kinds = [FileKind(of: url.lastPathComponent)]
         switch destination {

@@ -4,8 +4,8 @@ internal import struct Foundation.URL
 extension DownloadRequest {
     /// The properties that every request sets.
     ///
-    /// A request is one reference to these values, so that a download which waits doesn't copy them. Most requests
-    /// leave all ``Options`` at their defaults, and share them.
+    /// A request is one reference to these values, so a waiting download doesn't copy them. Most requests leave all
+    /// ``Options`` at their defaults and share one instance.
     struct Fields: Sendable, Hashable {
         var url: URL
         var destination: Destination
@@ -30,7 +30,7 @@ extension DownloadRequest {
         var nonsecretHeaders: Set<String> = []
         var account: String?
         var userInfo: [String: String] = [:]
-        /// The user name and the password that ``DownloadRequest/url`` was set with.
+        /// The user name and the password that ``DownloadRequest/url`` contained when it was set.
         var urlCredentials: URLCredentials?
         var authorizer: DownloadRequest.Authorizer?
         var credentialOrigins: Set<String> = []
@@ -63,7 +63,7 @@ extension DownloadRequest {
 }
 
 extension DownloadRequest {
-    /// What a request is for.
+    /// The purpose of a request.
     enum Purpose: Sendable, Hashable {
         /// The whole resource.
         case download
@@ -84,17 +84,17 @@ extension DownloadRequest {
         }
     }
 
-    /// What the request is for.
+    /// The purpose of the request.
     var purpose: Purpose {
         get { options.purpose }
         set { options.purpose = newValue }
     }
 }
 
-/// The directory in which a restored request's checkpoint was found; the file must stay below it.
+/// The directory in which a restored request's checkpoint was found; the destination must be below it.
 ///
-/// Another user may have put the checkpoint there, or a symbolic link after the checkpoint was read. The directory
-/// isn't part of what the request asks for, so all values are equal.
+/// Another user may have written the checkpoint, or may have added a symbolic link after the checkpoint was read. The
+/// directory doesn't change what is downloaded, so all values are equal.
 struct RestoredOrigin: Sendable, Hashable {
     var directory: String?
 

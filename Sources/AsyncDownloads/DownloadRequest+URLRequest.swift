@@ -37,7 +37,7 @@ extension DownloadRequest {
         }
     }
 
-    /// The timeout of a `URLRequest` for which none was set, in seconds.
+    /// The default timeout of a `URLRequest`, in seconds.
     private static let defaultTimeoutInterval: TimeInterval = 60
 }
 #endif

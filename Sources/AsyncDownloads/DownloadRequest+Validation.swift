@@ -102,7 +102,7 @@ extension HeaderFields {
 }
 
 extension Set<String> {
-    /// The reason why these can't be names of nonsecret headers, or `nil` if they can.
+    /// The reason why these names can't be the names of nonsecret headers, or `nil` if they are valid.
     fileprivate var validationError: DownloadError? {
         for name in sorted() {
             guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {

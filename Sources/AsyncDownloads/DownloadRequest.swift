@@ -10,9 +10,9 @@ public import struct Foundation.URL
 public struct DownloadRequest: Sendable, Hashable {
     /// The http or https URL of the resource; its fragment isn't sent.
     ///
-    /// A user name and a password in the URL are removed from it. They are sent as Basic authorization (RFC 7617, in UTF-8,
-    /// after decoding percent escapes) unless ``headers`` contain Authorization, and are a secret header like any other. If
-    /// they can't be sent in this way, the request fails with ``DownloadError/Code/invalidRequest``.
+    /// A user name and a password in the URL are removed from it. Unless ``headers`` contain Authorization, they are
+    /// percent-decoded and sent in UTF-8 as Basic authentication (RFC 7617), which is a secret header like any other.
+    /// If they can't be sent in this way, the request fails with ``DownloadError/Code/invalidRequest``.
     public var url: URL {
         get { fields.url }
         set {
@@ -34,18 +34,19 @@ public struct DownloadRequest: Sendable, Hashable {
     /// with ``DownloadError/Code/invalidRequest``.
     ///
     /// Every header is treated as a secret except Accept, Accept-Language, User-Agent, Cache-Control, Pragma,
-    /// Want-Repr-Digest, Want-Content-Digest, DNT, Sec-GPC, and those that ``nonsecretHeaders`` names. A secret header
+    /// Want-Repr-Digest, Want-Content-Digest, DNT, Sec-GPC, and the headers in ``nonsecretHeaders``. A secret header
     /// isn't sent to another origin when ``url`` is redirected, and it is never written to disk or to a log.
     public var headers: HeaderFields {
         get { fields.headers }
         set { fields.headers = newValue }
     }
 
-    /// The names of further ``headers`` that aren't secret.
+    /// The names of additional ``headers`` that aren't secret.
     ///
-    /// These headers may be sent to other origins, recorded on disk, and logged. Case doesn't matter. A header that
-    /// selects a representation and isn't named here must be set again when a later process continues the download.
-    /// Authorization, Cookie, and Proxy-Authorization are refused here with ``DownloadError/Code/invalidRequest``.
+    /// These headers may be sent to other origins, recorded on disk, and logged. Case doesn't matter. Other headers
+    /// aren't recorded, so a header that selects a representation must be listed here or set again when a later process
+    /// continues the download. Authorization, Cookie, and Proxy-Authorization are refused here with
+    /// ``DownloadError/Code/invalidRequest``.
     public var nonsecretHeaders: Set<String> {
         get { options.nonsecretHeaders }
         set { options.nonsecretHeaders = newValue }
@@ -56,19 +57,19 @@ public struct DownloadRequest: Sendable, Hashable {
     /// The account is recorded with the unfinished file. Requests of one account share a transfer and continue each
     /// other's bytes even if a token in their headers has changed; requests of two accounts never do. Without an
     /// account, the bytes of requests with secret headers are continued with other header values, or by another
-    /// process, only after proof that the object is the same: ``checksum``, an equal Repr-Digest, or equal first and
-    /// last 64 KiB, which are fetched again. Bytes that turn out to be different are discarded with
+    /// process, only if the object is proven to be the same: by ``checksum``, an equal `Repr-Digest`, or equal first
+    /// and last 64 KiB, which are fetched again. Different bytes are discarded with
     /// ``RestartReason/credentialsChanged``.
     public var account: String? {
         get { options.account }
         set { options.account = newValue }
     }
 
-    /// Data of the app about the download, such as the identifier of an episode, at most 4 KiB.
+    /// The app's own data about the download, such as the identifier of an episode, at most 4 KiB.
     ///
     /// The data is recorded with the received bytes, and in the journal of a background session, so it must not contain
     /// secrets. ``Downloader/restore(in:includingSubdirectories:prepare:)`` and ``Downloader/restored()`` return it
-    /// with the request. It has no effect on the download. A request with more data fails with
+    /// with the request. The data doesn't affect the download. A request with more data fails with
     /// ``DownloadError/Code/invalidRequest``.
     public var userInfo: [String: String] {
         get { options.userInfo }
@@ -87,7 +88,7 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.duplicatePolicy = newValue }
     }
 
-    /// The source of a fresh URL for the case that the server refuses this URL or it has expired.
+    /// The source of a fresh URL, used if this URL has expired or the server refuses it.
     public var refreshURL: URLRefresh? {
         get { options.refreshURL }
         set { options.refreshURL = newValue }
@@ -101,8 +102,8 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// A name that identifies the resource in place of ``url``.
     ///
-    /// Requests with the same identity share a transfer and continue each other's bytes, whatever their URLs are, as
-    /// long as their nonsecret headers and the name of the destination are the same, and an ``account`` is the same or
+    /// Requests with the same identity share a transfer and continue each other's bytes, regardless of their URLs, if
+    /// their nonsecret headers and the names of their destinations are the same, and their ``account`` is the same or
     /// missing in both. For example, tomorrow's signed URL continues today's bytes:
     ///
     /// ```swift
@@ -111,26 +112,26 @@ public struct DownloadRequest: Sendable, Hashable {
     /// ```
     ///
     /// The identity is written to disk next to the bytes. Bytes from another URL are used if the server proves, by the
-    /// same validator or `Repr-Digest`, that it has the same object; otherwise, the download restarts. A running
-    /// transfer switches to the URL of a request that joins it if its own URL is refused, or when it continues after a
-    /// pause or an error.
+    /// same validator or `Repr-Digest`, that it has the same object; otherwise, the download restarts. If a request
+    /// joins a running transfer, the transfer switches to that request's URL when its own URL is refused, or when it
+    /// continues after a pause or an error.
     public var identity: String? {
         get { options.identity }
         set { options.identity = newValue }
     }
 
-    /// The name of a file in a directory (``init(from:into:headers:checksum:priority:)``) if the server suggests none;
-    /// by default, the last component of the path of ``url``.
+    /// The name of the file in a destination directory if the server suggests none.
     ///
-    /// The name is sanitized like one that a server suggests, and an unusable one is ignored. If it is the name of the
-    /// file of another resource, the file gets a numbered variant of it, such as `image-2.jpg` for `image.jpg`. Set the
-    /// property to name files independently of the order in which they arrive.
+    /// The property applies to requests of ``init(from:into:headers:checksum:priority:)``. The name is sanitized like
+    /// one that a server suggests; an unusable name is ignored. If a file of another resource has this name, the file
+    /// gets a numbered variant, such as `image-2.jpg` for `image.jpg`. Set the property to name files independently of
+    /// the order in which they arrive. Default: the last component of the path of ``url``.
     public var defaultFileName: String {
         get { FileName.unsuggested(givenFileName, from: url) }
         set { givenFileName = newValue }
     }
 
-    /// The caller's ``defaultFileName``, or `nil` if it is taken from ``url``.
+    /// The ``defaultFileName`` that the caller has set, or `nil` if the name is derived from ``url``.
     var givenFileName: String? {
         get { options.defaultFileName }
         set { options.defaultFileName = newValue }
@@ -144,7 +145,7 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.partialInUsePolicy = newValue }
     }
 
-    /// The policy for a file that is at the destination already; `nil` uses the downloader's policy.
+    /// The policy for an existing file at the destination; `nil` uses the downloader's policy.
     ///
     /// If several downloads share a transfer, each has its own policy.
     public var existingFilePolicy: ExistingFilePolicy? {
@@ -230,9 +231,9 @@ extension DownloadRequest {
         case memory
     }
 
-    /// The priority of a download that waits for its turn.
+    /// The priority of a queued download.
     ///
-    /// Downloads of lower priority don't starve: every eighth turn goes to the oldest request.
+    /// Downloads of lower priority don't starve: every eighth transfer that starts is the oldest queued one.
     public struct Priority: Sendable, Hashable, Comparable {
         let rank: Int8
 

@@ -2,21 +2,21 @@ public import Foundation
 
 /// Downloads that the system continues while the app is suspended or has ended.
 extension Downloader {
-    /// A download that an earlier launch of the app has started.
+    /// A download that an earlier launch of the app started.
     public struct RestoredDownload: Sendable {
-        /// The condition of a download that an earlier launch has started.
+        /// The condition of a download that an earlier launch of the app started.
         public enum Condition: Sendable, Hashable {
             /// The system is transferring the file.
             case running
-            /// The download waits for its turn.
+            /// The download is queued.
             case waiting
-            /// The download was paused, or the user has quit the app in the app switcher.
+            /// The download was paused, or the user quit the app in the app switcher.
             case paused
             /// The file has arrived; ``Download/file`` returns it.
             case finished
-            /// The download has ended with an error, which ``Download/file`` throws.
+            /// The download ended with an error, which ``Download/file`` throws.
             case failed
-            /// The system has lost the download. It starts anew, or has failed if that happened before.
+            /// The system lost the download. The download is started again; it fails if the system has lost it before.
             case lost
         }
 
@@ -35,20 +35,20 @@ extension Downloader {
             backgroundSessions: backgroundSessions)
     }
 
-    /// Returns the downloads of the background session that earlier launches have started.
+    /// Returns the downloads of the background session that earlier launches of the app started.
     ///
-    /// Call this method at every launch, and again whenever you need the outcomes that have not been received. It returns
-    /// as soon as it is known what has become of each download, and at most a minute later. A new request for the URL of
-    /// one of them joins it instead.
+    /// Call this method at every launch, and again whenever you need the outcomes that have not been received. It
+    /// returns as soon as the condition of each download is known, or after a minute. A new request for the URL of one
+    /// of these downloads joins it.
     ///
-    /// Downloads that have ended, also with an error, are returned until the app has received their outcome: by
-    /// ``Download/file``, by a batch, or by ``Download/acknowledge()``. A handle, a loop over ``Download/events``, and an
-    /// observer don't count. A file that the app has received is remembered for 30
-    /// days, up to a number of 500: a new request for the same resource and destination returns it without a transfer if
-    /// it is still there, unchanged. To fetch the resource again, remove the file first.
+    /// Ended downloads, including failed ones, are returned until the app has received their outcome: by
+    /// ``Download/file``, by a batch, or by ``Download/acknowledge()``. A handle, a loop over ``Download/events``, and
+    /// an observer don't count. Up to 500 received files are remembered for 30 days: a new request for the same
+    /// resource and destination returns such a file without a transfer if the file still exists and is unchanged. To
+    /// fetch the resource again, remove the file first.
     ///
-    /// If another process has the session at present, nothing is known about the tasks, and the result is what was known
-    /// before. The result is empty without a background session.
+    /// If another process uses the session at present, the tasks of the system can't be queried, and the result is
+    /// based on the journal alone. Without a background session, the result is empty.
     ///
     /// - Throws: ``DownloadError/Code/journalUnreadable`` if the journal can't be read, for example before the first
     ///   unlock of the device; ``DownloadError/Code/sessionInUse`` if another downloader uses the session;
@@ -63,14 +63,13 @@ extension Downloader {
         }
     }
 
-    /// Handles the events for which the system has launched or resumed the app, and returns when their files are in
-    /// place.
+    /// Handles the events for which the system launched or resumed the app, and returns when their files are in place.
     ///
     /// Call this method from `application(_:handleEventsForBackgroundURLSession:)` or from SwiftUI's
-    /// `backgroundTask(.urlSession(_:))`. A downloader for the session needn't exist; the session is then made from the
-    /// options that it was used with before.
+    /// `backgroundTask(.urlSession(_:))`. If no downloader for the session exists, the session is created with the
+    /// options that were last used.
     ///
-    /// That all events are handled doesn't mean that all downloads have ended.
+    /// Downloads may still be running when this method returns.
     ///
     /// - Parameter identifier: The identifier that the system passes.
     /// - Returns: Whether the session belongs to this package. If not, let its owner handle the events.
@@ -94,20 +93,20 @@ extension Downloader {
     }
 }
 
-/// Hand-over between a background session and this process.
+/// The transfer of downloads between a background session and this process.
 extension Downloader {
     /// Continues a download of a background session in this process, for example because the user is waiting for it.
     ///
-    /// The task of the system is canceled, and its bytes are imported as ``adopt(_:as:temporaryFileIn:responseDate:)``
-    /// imports them. The handles of the background download then end with ``DownloadError/Code/superseded``.
+    /// The system's task is canceled, and its bytes are imported as by ``adopt(_:as:temporaryFileIn:responseDate:)``.
+    /// The handles of the background download then end with ``DownloadError/Code/superseded``.
     ///
     /// - Parameters:
-    ///   - download: A download of another downloader, which has a background session.
+    ///   - download: A download of another downloader that has a background session.
     ///   - directory: The directory of the system's temporary files; `nil` searches where the system keeps them.
-    /// - Returns: The download in this process; `download` itself if it has ended meanwhile.
-    /// - Throws: ``DownloadError/Code/unsupported`` if this downloader has a background session, or if `download` is
-    ///   not one of a background session; and the errors of ``adopt(_:as:temporaryFileIn:responseDate:)``. The
-    ///   background download then remains, and is paused.
+    /// - Returns: The download in this process; `download` itself if it has already ended.
+    /// - Throws: ``DownloadError/Code/unsupported`` if this downloader has a background session, or if `download`
+    ///   doesn't belong to a background session; and the errors of ``adopt(_:as:temporaryFileIn:responseDate:)``. If an
+    ///   error is thrown, the background download remains, paused.
     @discardableResult
     public func adopt(
         _ download: Download, temporaryFileIn directory: URL? = nil
@@ -133,7 +132,7 @@ extension Downloader {
         return adopted
     }
 
-    /// Continues the bytes of another downloader in the background session.
+    /// Continues the bytes of a download of another downloader in the background session.
     func adoptInBackground(
         _ request: DownloadRequest,
         _ open: @escaping @Sendable (any FileSystem) throws(DownloadError) -> ImportedFile
@@ -153,12 +152,12 @@ extension Downloader {
         return download
     }
 
-    /// Moves the journal of the background session out of the way if it is damaged, and forgets its downloads.
+    /// Renames the journal of the background session if it is damaged, and forgets its downloads.
     ///
     /// Requests of a session whose journal is damaged fail with ``DownloadError/Code/journalUnreadable``, and the
-    /// journal is never overwritten. After this method, the session can be used again. The tasks that the system still
-    /// has are ignored. A journal that may become readable, for example after the first unlock of the device, stays
-    /// where it is.
+    /// journal is never overwritten. After this method, the session can be used again. Tasks that the system still has
+    /// are ignored. A journal that may become readable, for example after the first unlock of the device, isn't
+    /// renamed.
     ///
     /// - Returns: Whether the journal was damaged.
     /// - Throws: A ``DownloadError`` if the session is used by another downloader, or the journal can't be renamed.
@@ -206,17 +205,17 @@ struct BackgroundSessionChoice: Sendable, Hashable {
 extension Downloader.Configuration {
     /// Returns a configuration for downloads that the system continues while the app is suspended or has ended.
     ///
-    /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (its number
-    /// of retries), ``networkAccess``, ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. The count of retries
-    /// starts again when the system has kept new bytes; after ten times the number in total, a download fails in any
-    /// case. Downloads into memory,
-    /// and requests with an idle timeout, a deadline, or a secret header fail with ``DownloadError/Code/unsupported``.
-    /// ``DownloadRequest/refreshURL`` is asked when a server has refused the URL, as long as a handle exists.
-    /// ``DownloadRequest/urlExpiration``, ``DownloadRequest/connectionCount``, ``DownloadRequest/contentChangePolicy``,
-    /// and ``DownloadRequest/partialInUsePolicy`` have no effect.
+    /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (only its
+    /// number of retries), ``networkAccess``, ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval``
+    /// apply. The count of retries restarts at zero when the system has kept new bytes; after ten times the permitted
+    /// number in total, a download fails in any case. Downloads into memory, and requests with an idle timeout, a
+    /// deadline, or a secret header fail with ``DownloadError/Code/unsupported``. ``DownloadRequest/refreshURL`` is
+    /// called when a server has refused the URL, if a handle to the download exists. ``DownloadRequest/urlExpiration``,
+    /// ``DownloadRequest/connectionCount``, ``DownloadRequest/contentChangePolicy``, and
+    /// ``DownloadRequest/partialInUsePolicy`` have no effect.
     ///
-    /// A file that was received is remembered for some time: the same request returns it without a transfer as long as it
-    /// is still there; see ``Downloader/restored()``.
+    /// A received file is remembered for some time: the same request returns it without a transfer while it exists
+    /// unchanged; see ``Downloader/restored()``.
     ///
     /// On Linux, every request fails with ``DownloadError/Code/unsupported``. Use
     /// ``Downloader/restore(in:includingSubdirectories:prepare:)`` there to continue downloads after a restart of the
@@ -248,7 +247,7 @@ extension BackgroundClient {
             in: sessions)
     }
 
-    /// Starts a download, or returns the error of the request or of the session.
+    /// Starts a download, or returns the error of the request or the session.
     func start(_ request: DownloadRequest, _ id: Download.ID, isRunning: Bool) -> Download.Start {
         let started = openSession.flatMap { $0.start(id, request, isRunning: isRunning) }
         switch started.concerning(request.url) {
@@ -266,7 +265,7 @@ extension BackgroundClient {
 }
 
 extension Download {
-    /// The transfer, or `nil` if the request was refused or if a downloader of this process performs it.
+    /// The transfer, or `nil` if the request was refused or this process performs the transfer.
     var backgroundTransfer: BackgroundTransfer? {
         subscription?.transfer as? BackgroundTransfer
     }

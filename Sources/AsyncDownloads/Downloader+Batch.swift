@@ -4,9 +4,10 @@ extension Downloader {
     ///
     /// - Parameters:
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
-    ///   - limit: The maximum number of downloads that wait, that are running, or whose outcome hasn't been delivered;
-    ///     `nil` for twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader
-    ///     apply as well. Up to 10,000 further ones may wait for hosts that can't be reached or ask to wait.
+    ///   - limit: The maximum number of downloads that wait, that run, or whose outcome hasn't been delivered; `nil`
+    ///     for twice the number of transfers that the downloader may run. A value below 1 counts as 1. The limits of
+    ///     the downloader apply as well. Up to 10,000 additional downloads may wait for hosts that can't be reached or
+    ///     have asked for a delay.
     public func batch<Requests: Sequence<DownloadRequest>>(
         _ requests: Requests, limit: Int? = nil
     ) -> DownloadBatch<Requests> {
@@ -17,9 +18,10 @@ extension Downloader {
     ///
     /// - Parameters:
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
-    ///   - limit: The maximum number of downloads that wait, that are running, or whose outcome hasn't been delivered;
-    ///     `nil` for twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader
-    ///     apply as well. Up to 10,000 further ones may wait for hosts that can't be reached or ask to wait.
+    ///   - limit: The maximum number of downloads that wait, that run, or whose outcome hasn't been delivered; `nil`
+    ///     for twice the number of transfers that the downloader may run. A value below 1 counts as 1. The limits of
+    ///     the downloader apply as well. Up to 10,000 additional downloads may wait for hosts that can't be reached or
+    ///     have asked for a delay.
     public func batch<Requests: AsyncSequence>(
         _ requests: Requests, limit: Int? = nil
     ) -> AsyncDownloadBatch<Requests>
@@ -29,15 +31,15 @@ extension Downloader {
 
     /// Downloads all requests, at most `limit` at a time, or fails as a whole.
     ///
-    /// The downloads are child tasks of the calling task. The first failure cancels the remaining ones, and so does
-    /// canceling the task; no other download starts then, and this method returns when all of them have ended. Received
-    /// bytes are kept for later requests, and finished files stay in place.
+    /// The downloads are child tasks of the calling task. The first failure cancels the remaining downloads, and so
+    /// does canceling the task. Then no other download starts, and this method returns when all of them have ended.
+    /// Received bytes are kept for later requests, and finished files stay in place.
     ///
     /// - Parameters:
-    ///   - requests: The requests, each of which is read when its download can start. The ``DuplicatePolicy`` applies to
+    ///   - requests: The requests; each one is read when its download can start. The ``DuplicatePolicy`` applies to
     ///     duplicates.
-    ///   - limit: The maximum number of downloads that wait or run; `nil` for twice as many as the downloader runs. A
-    ///     value below 1 counts as 1. The limits of the downloader apply as well.
+    ///   - limit: The maximum number of downloads that wait or run; `nil` for twice the number of transfers that the
+    ///     downloader may run. A value below 1 counts as 1. The limits of the downloader apply as well.
     /// - Returns: The files, in the order of the requests.
     /// - Throws: The first ``DownloadError`` that occurs. Its code is ``DownloadError/Code/cancelled`` if the task was
     ///   canceled.
@@ -80,22 +82,23 @@ extension Downloader {
     ///
     /// Each request is carried out by a child task of the calling task, which downloads the file and then calls `body`.
     /// The failure of a download doesn't affect the others: it is delivered in its outcome. The first error that `body`
-    /// throws cancels the remaining downloads, and so does canceling the calling task. No other download starts then,
+    /// throws cancels the remaining downloads, and so does canceling the calling task. Then no other download starts,
     /// outcomes that haven't been delivered are dropped, and received bytes are kept for later requests. In each case,
-    /// this method returns when all child tasks have ended, and with them all calls of `body`.
+    /// this method returns when all child tasks, and thus all calls of `body`, have ended.
     ///
     /// On systems before iOS 17 and macOS 14, which lack discarding task groups, iterate over a ``DownloadBatch``.
     ///
     /// - Parameters:
-    ///   - requests: The requests, each of which is read when its download can start. The ``DuplicatePolicy`` applies to
+    ///   - requests: The requests; each one is read when its download can start. The ``DuplicatePolicy`` applies to
     ///     duplicates.
     ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
-    ///     twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader apply as well.
-    ///     If the limit isn't 1, up to 10,000 further ones may wait for hosts that can't be reached or ask to wait.
+    ///     twice the number of transfers that the downloader may run. A value below 1 counts as 1. The limits of the
+    ///     downloader apply as well. If the limit isn't 1, up to 10,000 additional downloads may wait for hosts that
+    ///     can't be reached or have asked for a delay.
     ///   - body: A closure that is called once for each request, when its download has ended. It runs in the child task
-    ///     of the download, on no particular actor, and concurrently with at most `limit - 1` other calls. A closure that
-    ///     changes a user interface is marked with `@MainActor`. If the limit is 1, the calls are made one after another,
-    ///     in the order of the requests.
+    ///     of the download, on no particular actor, and concurrently with at most `limit - 1` other calls. Mark a
+    ///     closure that changes a user interface with `@MainActor`. If the limit is 1, the calls are made one after
+    ///     another, in the order of the requests.
     /// - Throws: The first error that `body` throws, or a ``DownloadError`` with the code
     ///   ``DownloadError/Code/cancelled`` if the task is canceled. A canceled call never returns normally.
     @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
@@ -114,15 +117,16 @@ extension Downloader {
     /// Downloads all requests of an asynchronous sequence, at most `limit` at a time, and calls `body` with the outcome
     /// of each one.
     ///
-    /// An error that the sequence of requests throws has the same effect as an error of `body`. Everything else is as
-    /// described for the method that takes a sequence.
+    /// An error that the sequence of requests throws has the same effect as an error of `body`. Otherwise, this method
+    /// behaves like the one that takes a sequence.
     ///
     /// - Parameters:
-    ///   - requests: The requests, each of which is read when its download can start, by a child task of the calling
-    ///     task. The ``DuplicatePolicy`` applies to duplicates.
+    ///   - requests: The requests; a child task of the calling task reads each one when its download can start. The
+    ///     ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
-    ///     twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader apply as well.
-    ///     If the limit isn't 1, up to 10,000 further ones may wait for hosts that can't be reached or ask to wait.
+    ///     twice the number of transfers that the downloader may run. A value below 1 counts as 1. The limits of the
+    ///     downloader apply as well. If the limit isn't 1, up to 10,000 additional downloads may wait for hosts that
+    ///     can't be reached or have asked for a delay.
     ///   - body: A closure that is called once for each request, when its download has ended, concurrently with at most
     ///     `limit - 1` other calls.
     /// - Throws: The first error that `body` or the sequence of requests throws, or a ``DownloadError`` with the code
@@ -135,7 +139,7 @@ extension Downloader {
         try await withThrowingDiscardingTaskGroup { group in
             let (demands, demand) = AsyncStream.makeStream(of: Void.self)
             let (answers, answer) = AsyncStream.makeStream(of: DownloadRequest.self)
-            // The requests are read by a child task because the failure of another one cancels it, and not this task.
+            // A child task reads the requests, because the failure of another child task cancels it but not this task.
             group.addTask {
                 defer { answer.finish() }
                 var requests = requests.makeAsyncIterator()
@@ -152,9 +156,9 @@ extension Downloader {
         if Task.isCancelled { throw DownloadError(.cancelled) }
     }
 
-    /// Adds a child task for each request to a group, and waits while the limit permits no other one.
+    /// Adds a child task for each request to a group, and waits while the limit is reached.
     ///
-    /// - Parameter next: Returns the next request, or nil after the last one and when the group is canceled.
+    /// - Parameter next: Returns the next request; nil after the last one or when the group is canceled.
     @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     private func addDownloads(
         to group: inout ThrowingDiscardingTaskGroup<any Error>, limit: Int?,
@@ -163,7 +167,7 @@ extension Downloader {
         let room = BatchRoom(self, limit: batchLimit(limit))
         defer { room.close() }
         var startedCount = 0
-        // There is no more room after a failure or a cancellation.
+        // `wait()` returns false after a failure or a cancellation.
         while await room.wait() {
             guard !group.isCancelled, let request = await next(), !group.isCancelled else { return }
             let index = startedCount
@@ -181,8 +185,9 @@ extension Downloader {
         }
     }
 
-    /// Returns the limit of a batch: at least one, and by default twice the number of transfers that may run, because the
-    /// number for a host adapts only while others wait.
+    /// Returns the limit of a batch: at least one; by default, twice the number of transfers that may run.
+    ///
+    /// The default exceeds that number because the adaptive limit of a host grows only while transfers wait.
     private func batchLimit(_ limit: Int?) -> Int {
         if let limit { return max(1, limit) }
         let (twice, isTooLarge) = configuration.largestTransferCount.multipliedReportingOverflow(by: 2)

@@ -4,18 +4,18 @@ public import struct Foundation.URL
 extension Downloader {
     /// Returns a new handle for each unfinished download of `url`.
     ///
-    /// A URL matches if its normal form (RFC 9110, 4.2.3) is that of ``DownloadRequest/url``, regardless of fragments:
-    /// `HTTPS://Example.com:443#a` matches `https://example.com/`. The result contains all downloads of the URL,
-    /// whatever their destinations, headers, identities, and accounts, including paused ones and those whose handles
-    /// have been released. It is empty if there are none. Downloads that share a transfer are in the order in which they
-    /// started. The URLs of redirects aren't compared, nor are those passed to ``Download/replaceURL(with:)-(URL)``.
+    /// A URL matches if its normal form (RFC 9110, 4.2.3) equals the normal form of ``DownloadRequest/url``, ignoring
+    /// fragments: `HTTPS://Example.com:443#a` matches `https://example.com/`. The result contains all downloads of the
+    /// URL, regardless of their destinations, headers, identities, and accounts. Paused downloads and downloads whose
+    /// handles have been released are included. Downloads that share a transfer are in the order in which they started.
+    /// URLs of redirects and URLs passed to ``Download/replaceURL(with:)-(URL)`` aren't compared.
     ///
-    /// The handles control the same downloads as the handles that ``start(_:)`` has returned: pausing or canceling one
-    /// has an effect on all handles of that download. An earlier handle's ``Download/events`` deliver all events since
-    /// the start only to the first stream of the download.
+    /// The handles control the same downloads as the handles that ``start(_:)`` returned: pausing or canceling one
+    /// affects all handles of that download. Only the first stream of ``Download/events`` that is created for a
+    /// download delivers all events since its start.
     ///
-    /// With a background session, the result contains the downloads that this process has started and those that
-    /// ``restored()`` has returned.
+    /// With a background session, the result contains the downloads that this process has started or ``restored()`` has
+    /// returned.
     ///
     /// The time that this method takes is proportional to the number of unfinished downloads.
     public func downloads(for url: URL) -> [Download] {
@@ -23,25 +23,25 @@ extension Downloader {
         let isIncluded: (DownloadRequest) -> Bool = {
             $0.purpose == .download && ByteText(TransferKey.url(of: $0.url)) == text
         }
-        // All requests that share a transfer have one URL, unless they have an identity.
+        // All requests that share a transfer have the same URL, unless they have an identity.
         return handles(ofTransfers: { $0.identity != nil || isIncluded($0) }) { isIncluded($1) }
     }
 
-    /// All unfinished downloads of this process, in the order in which their transfers were started, each one with a new
-    /// handle.
+    /// New handles to all unfinished downloads of this process, in the order in which their transfers were started.
     ///
     /// The result includes paused downloads and those whose handles have been released. With a background session, it
-    /// contains the downloads that this process has started and those that ``restored()`` has returned.
+    /// contains the downloads that this process has started or ``restored()`` has returned.
     public var downloads: [Download] { handles { $1.purpose == .download } }
 
-    /// Returns a new handle for the unfinished download with an identifier; `nil` if there is none.
+    /// Returns a new handle to the unfinished download with this identifier, or `nil` if it doesn't exist.
     ///
     /// The time that this method takes is proportional to the number of unfinished downloads.
     public func download(withID id: Download.ID) -> Download? { handles { other, _ in other == id }.first }
 
     /// Returns a new handle for each unfinished download that `isIncluded` accepts.
     ///
-    /// - Parameter mayServe: Returns false if no download of a transfer with this first request can be accepted.
+    /// - Parameter mayServe: A closure that returns false if no download of a transfer with this first request can be
+    ///   accepted.
     func handles(
         ofTransfers mayServe: (DownloadRequest) -> Bool = { _ in true },
         where isIncluded: (Download.ID, DownloadRequest) -> Bool
@@ -60,17 +60,16 @@ extension Downloader {
     /// Cancels every unfinished download of `url`, as ``Download/cancel()`` does.
     ///
     /// By default, the received bytes are kept, and the next request for the URL continues from them; see
-    /// ``AbandonmentPolicy``. ``downloads(for:)`` describes which downloads have the URL. If there are none, this method
-    /// has no effect.
+    /// ``AbandonmentPolicy``. ``downloads(for:)`` describes which downloads have the URL.
     public func cancelDownloads(for url: URL) {
         stopDownloads(for: url) { $0.cancel() }
     }
 
     /// Pauses every unfinished download of `url`, as ``Download/pause()`` does.
     ///
-    /// The received bytes are kept and the event streams stay open. Like every paused download, one that has no handle and
-    /// that no task reads or awaits may end, for example if memory runs short (``purgePaused(discardingBytes:)``); its
-    /// bytes are kept for the next request. ``downloads(for:)`` describes which downloads have the URL.
+    /// The received bytes are kept and the event streams stay open. A paused download without a handle that no task
+    /// reads or awaits may end, for example under memory pressure (``purgePaused(discardingBytes:)``); its bytes are
+    /// kept for the next request. ``downloads(for:)`` describes which downloads have the URL.
     public func pauseDownloads(for url: URL) {
         stopDownloads(for: url) { $0.pause() }
     }

@@ -23,33 +23,33 @@ extension Downloader {
 
     /// Adopts an unfinished download of URLSession and continues it as `request`, whose URL may be a different one.
     ///
-    /// The bytes of the temporary file are cloned or copied to where the bytes of `request` are kept. The download then
-    /// runs like one that ``start(_:)`` returns. Whether the bytes are used depends on the server's response and on the
-    /// bytes that are already kept:
+    /// The bytes of the temporary file are cloned or copied to the location of the unfinished file of `request`. The
+    /// download then runs like one that ``start(_:)`` returns. Whether the bytes are used depends on the server's
+    /// response and on the bytes that are already kept:
     ///
     /// - If the server still has the object with its strong validator, the bytes are used. If the URL of `request`
     ///   isn't ``ResumeData/downloadURL``, the server's response has to state the validator explicitly. Otherwise, the
     ///   download restarts with ``RestartReason/contentChanged``.
-    /// - Without a strong validator, nothing could prove the bytes. The download then starts at its first byte with
+    /// - Without a strong validator, the bytes can't be verified. The download then starts at its first byte with
     ///   ``RestartReason/noValidator``, and the temporary file stays where it is.
-    /// - If as many bytes or more are already kept for `request`, those are continued, and the temporary file stays
-    ///   where it is.
+    /// - If at least as many bytes are already kept for `request`, the kept bytes are continued, and the temporary file
+    ///   stays where it is.
     ///
     /// The temporary file is removed after the server has confirmed its bytes, provided that its name has the form that
     /// URLSession uses (`CFNetworkDownload_….tmp`). Any other file always stays where it is. If all bytes have been
     /// received already, the last one is fetched again so that the server confirms the others, unless the request has a
     /// checksum.
     ///
-    /// Resume data doesn't say whose credentials the bytes were received with. If `request` has an
-    /// ``DownloadRequest/account``, the bytes count as that account's; otherwise, a request with secret headers
+    /// Resume data doesn't contain the user whose credentials were sent when the bytes were received. If `request` has
+    /// an ``DownloadRequest/account``, the bytes count as that account's; otherwise, a request with secret headers
     /// continues them only after a part of them has been fetched again and is equal.
     ///
     /// - Parameters:
-    ///   - resumeData: The resume data from URLSession, which no task may continue anymore.
-    ///   - request: The request that the download continues as.
+    ///   - resumeData: The resume data from URLSession; no `URLSession` task may continue from it afterward.
+    ///   - request: The request as which the download continues.
     ///   - directory: The directory of the temporary file; `nil` searches like ``ResumeData/temporaryFile(in:)``.
-    ///   - responseDate: The Date of the response that the bytes came with. Resume data doesn't contain it, and without
-    ///     it a modification date proves nothing (RFC 9110, 8.8.2.2). An entity tag doesn't need it.
+    ///   - responseDate: The Date of the response that contained the bytes. Resume data doesn't contain it. Without it,
+    ///     a modification date isn't a strong validator (RFC 9110, 8.8.2.2); an entity tag doesn't need it.
     /// - Throws: ``DownloadError/Code/invalidRequest`` if `request` is invalid,
     ///   ``DownloadError/Code/resumeDataUnusable`` if the temporary file isn't what was recorded,
     ///   ``DownloadError/Code/partialInUse`` while `request` is being downloaded, ``DownloadError/Code/cancelled`` if the
@@ -80,12 +80,13 @@ extension Downloader {
 
     /// Adopts an unfinished download of another process or machine and continues it as `request`.
     ///
-    /// Use this method for a partial file that was transferred here without its checkpoint. If all files are in their
-    /// original places, call ``start(_:)`` with ``ResumeToken/request(into:)`` instead, which needs no copy.
+    /// Use this method for a partial file that was moved to this machine or directory without its checkpoint. If all
+    /// files are in their original places, call ``start(_:)`` with ``ResumeToken/request(into:)`` instead, which copies
+    /// nothing.
     ///
-    /// The token is trusted as far as the server confirms its validator; only a checksum could prove that the bytes of
-    /// the file are the right ones. The partial file is copied. It is removed only after the server's confirmation, and
-    /// only if its name has the form that this package gives to partial files. Everything else is as in
+    /// The token is trusted if the server confirms its validator; only a checksum can prove that the file contains the
+    /// right bytes. The partial file is copied. It is removed only after the server's confirmation, and only if its
+    /// name has the form that this package gives to partial files. Otherwise, this method behaves like
     /// ``adopt(_:as:temporaryFileIn:responseDate:)``.
     ///
     /// With a background session, which is experimental, the bytes are copied into the session, and the system fetches
@@ -96,11 +97,11 @@ extension Downloader {
     ///   - token: The token that the other side created with ``Download/resumeToken``.
     ///   - request: The request that the download continues as: ``ResumeToken/request(into:)``, with credentials where
     ///     they are needed.
-    ///   - directory: The directory that the path of the token's partial file is relative to.
+    ///   - directory: The directory to which the path of the token's partial file is relative.
     /// - Throws: The errors of ``adopt(_:as:temporaryFileIn:responseDate:)``. The code is
     ///   ``DownloadError/Code/resumeDataUnusable`` if the partial file is missing, isn't a regular file of this user,
-    ///   or is shorter than the token says, and if the bytes were received for another ``ResumeToken/account`` than the
-    ///   request's.
+    ///   or is shorter than the token states, or if the bytes were received for another ``ResumeToken/account`` than
+    ///   the request's.
     @discardableResult
     public func adopt(
         _ token: ResumeToken, as request: DownloadRequest, partialFileIn directory: URL

@@ -1,20 +1,20 @@
 public import struct Foundation.URL
 
 extension Downloader {
-    /// Returns what the server says of a resource, without downloading it; see ``metadata(for:)-(DownloadRequest)``.
+    /// Returns the server's metadata of a resource without downloading it; see ``metadata(for:)-(DownloadRequest)``.
     public func metadata(for url: URL) async throws(DownloadError) -> ResourceMetadata {
         try await metadata(for: DownloadRequest(from: url, to: .memory))
     }
 
-    /// Returns what the server says of the resource of `request`, without downloading it.
+    /// Returns the server's metadata of the resource of `request` without downloading it.
     ///
-    /// A HEAD request is sent (RFC 9110, 9.3.2). If the server refuses it with 403, 405, or 501, a GET request for the first
-    /// byte follows, whose body isn't used. Redirects, headers, credentials, fresh URLs, retries, limits, and deadlines are as
-    /// for a download of the request. Its destination and its conditions for the response, the length, and the checksum
-    /// don't apply, and no file is touched. The request is sent from this process, also if the downloader has a background
-    /// session.
+    /// A HEAD request is sent (RFC 9110, 9.3.2). If the server refuses it with 403, 405, or 501, a GET request for the
+    /// first byte follows, whose body isn't used. Redirects, headers, credentials, fresh URLs, retries, limits, and
+    /// deadlines are handled as in a download of the request. The destination of the request, its checksum, and its
+    /// conditions for the response and the length don't apply, and no file is touched. The request is sent from this
+    /// process even if the downloader has a background session.
     ///
-    /// A download may follow at once, but what the server says may have changed by then.
+    /// The metadata may have changed by the time a download starts.
     ///
     /// - Throws: The error of the last request; its code is ``DownloadError/Code/cancelled`` if the task was canceled.
     public func metadata(for request: DownloadRequest) async throws(DownloadError) -> ResourceMetadata {
@@ -25,7 +25,7 @@ extension Downloader {
         }
     }
 
-    /// A download into memory, which ends with the head of the response: its own condition refuses it.
+    /// Requests the head with a download into memory whose own condition refuses the response.
     private func metadata(
         for request: DownloadRequest, by purpose: DownloadRequest.Purpose
     ) async throws(DownloadError) -> ResourceMetadata {
@@ -33,9 +33,9 @@ extension Downloader {
         var question = request
         question.destination = .memory
         question.purpose = purpose
-        // Each question ends by itself.
+        // Concurrent metadata requests neither cancel nor reject each other.
         question.duplicatePolicy = .coalesce
-        // Neither downloads of the resource nor their bytes are shared.
+        // The separate identity keeps the request from sharing a transfer or bytes with downloads of the resource.
         question.identity = "metadata \(purpose) \(request.identity ?? request.url.absoluteString)"
         (question.checksum, question.expectedByteCount, question.maximumByteCount) = (nil, nil, .max)
         question.acceptedMediaTypes = ["*/*"]
@@ -50,6 +50,6 @@ extension Downloader {
         preconditionFailure("a download whose response is refused has ended with a file")
     }
 
-    /// The refusal of the response whose head was asked for.
+    /// The error by which the request refuses the response after its head has arrived.
     private struct HeadReceived: Error {}
 }

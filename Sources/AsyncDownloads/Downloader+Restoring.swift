@@ -14,16 +14,16 @@ extension Downloader {
     /// headers, ``DownloadRequest/destination``, ``DownloadRequest/defaultFileName``, and ``DownloadRequest/checksum``. All
     /// others have their defaults, such as ``DownloadRequest/networkAccess`` and the closures; `prepare` may set them.
     ///
-    /// Secret headers are never on disk: `prepare` may add them to a request before it is used. It must check
-    /// ``DownloadRequest/url`` first. If others can write to `directory`, for example because it contains the contents
-    /// of an archive, it may include a checkpoint that requests an arbitrary URL, which would receive the credentials
-    /// that `prepare` adds.
+    /// Secret headers are never written to disk; `prepare` may add them to a request before it is used. It must check
+    /// ``DownloadRequest/url`` first. If `directory` contains files from others, for example the contents of an
+    /// archive, one of them may be a checkpoint with an arbitrary URL, whose server would receive the credentials that
+    /// `prepare` adds.
     ///
-    /// The result contains the unfinished files of this user whose destination is below `directory`, with no symbolic
-    /// link on the way. It is empty if `directory` doesn't exist. A destination elsewhere is accepted only in
-    /// ``Configuration/partialsDirectory``, and only if no other user can write to that directory. On Apple platforms, a
-    /// destination in the app's container, or in that of one of the ``Configuration/appGroupIdentifiers``, is found again
-    /// after an update of the app has moved it.
+    /// The result contains the unfinished downloads of this user whose destination is below `directory` on a path
+    /// without symbolic links. It is empty if `directory` doesn't exist. A destination elsewhere is accepted only in
+    /// ``Configuration/partialsDirectory``, and only if no other user can write to that directory. On Apple platforms,
+    /// a destination in the container of the app or of one of the ``Configuration/appGroupIdentifiers`` is found again
+    /// after an update of the app has moved the container.
     ///
     /// - Parameters:
     ///   - directory: The directory of the unfinished files: the directory of the destinations, or
@@ -61,7 +61,7 @@ extension Downloader {
             var request = request
             let recorded = request
             prepare(&request)
-            // A secret that `prepare` sets must not become public because the checkpoint declares its name nonsecret.
+            // The checkpoint must not be able to declare the name of a secret header that `prepare` sets nonsecret.
             if request.nonsecretHeaders == recorded.nonsecretHeaders {
                 request.nonsecretHeaders = recorded.nonsecretHeaders.filter { name in
                     request.headers.values(for: name) == recorded.headers.values(for: name)
@@ -73,7 +73,8 @@ extension Downloader {
 
     /// Returns the disk space that unfinished downloads occupy in `directory`, for example for the settings of an app.
     ///
-    /// The files of running downloads are counted as they are at the moment. A directory that doesn't exist has none.
+    /// The files of running downloads are counted in their current state. For a directory that doesn't exist, all
+    /// numbers are 0.
     ///
     /// - Parameters:
     ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``.
@@ -92,10 +93,10 @@ extension Downloader {
     /// Removes the hidden files in `directory` that no download can continue.
     ///
     /// A process that is killed while it downloads a body without a strong validator leaves a partial file and a lock
-    /// file. The next request for the same file removes them; this method removes those that aren't requested again. It
-    /// removes files of this user whose names match the package's pattern, that were last written longer ago than
-    /// `age`, that no checkpoint names, and whose lock no process holds. Paused and unfinished downloads are kept.
-    /// A directory that doesn't exist has none.
+    /// file. The next request for the same file removes them; this method removes them for files that aren't requested
+    /// again. It removes files of this user whose names match the package's pattern, that were last written longer ago
+    /// than `age`, that no checkpoint names, and whose lock no process holds. Paused and unfinished downloads are kept.
+    /// The method has no effect on a directory that doesn't exist.
     ///
     /// - Parameters:
     ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``.

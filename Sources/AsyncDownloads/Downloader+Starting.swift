@@ -1,4 +1,4 @@
-/// The start of a download, and its repetition.
+/// Starting and restarting downloads.
 extension Downloader {
     /// Starts a download, which is paused if `isRunning` is false.
     ///
@@ -25,7 +25,7 @@ extension Downloader {
         return background.start(request, id, isRunning: isRunning)
     }
 
-    /// Starts a download in this process, also if there is a background session.
+    /// Starts a download in this process, even if the downloader has a background session.
     func startInProcess(
         _ request: DownloadRequest, id: Download.ID = Download.ID(), isRunning: Bool = true,
         continuing unfinished: UnfinishedPartial? = nil
@@ -37,7 +37,7 @@ extension Downloader {
 
     /// Starts an ended download again.
     ///
-    /// - Parameter fresh: The URL that has replaced that of the request, if any; the resource keeps its identity.
+    /// - Parameter fresh: The URL that replaces the URL of the request, if any; the resource keeps its identity.
     func restart(_ download: Download, at fresh: FreshURL?) -> Download.Start {
         var request = download.request
         (request.priority, request.networkAccess) = (download.priority, download.networkAccess)
@@ -46,7 +46,7 @@ extension Downloader {
         return start(request, download.id, at: fresh)
     }
 
-    /// Returns the request with the limit of a download into memory.
+    /// Returns the request with the downloader's limit if it is a download into memory without a limit.
     private func completed(_ request: DownloadRequest) -> DownloadRequest {
         guard request.destination == .memory, request.maximumByteCount == nil else { return request }
         var request = request
@@ -70,7 +70,7 @@ extension Downloader {
             let transfer = TransferSlot(
                 number: number, keyDigest: key, downloadID: id, request: request, environment: environment,
                 continuing: unfinished)
-            // Before the first request.
+            // The URL is replaced before the first request is sent.
             if let fresh { transfer.replaceURL(with: fresh) }
             return transfer
         }

@@ -35,10 +35,10 @@ extension Downloader.Configuration {
         }
     }
 
-    /// The error with which every request fails, because the engine can't do what the configuration requires.
+    /// The error with which every request fails because the engine doesn't support the configuration; nil if it does.
     ///
-    /// URLSession would need a delegate that evaluates the server's trust on Apple platforms, and cannot be given
-    /// certificates on Linux. A background session continues while no delegate can be asked.
+    /// On Apple platforms, URLSession would need a delegate that evaluates the server's trust; on Linux, it accepts no
+    /// certificates. A background session runs while no delegate can be called.
     var validationError: DownloadError? {
         let isInBackground = backgroundSession != nil
         if additionalTrustRoots != nil, isInBackground || transport.kind == .urlSession {
@@ -89,7 +89,7 @@ extension Downloader.TransportChoice {
 /// The warning that a server was built without the trait that it needs, usually because the host that resolved the
 /// package does not enable it by default.
 private enum MissingTraitWarning {
-    /// Writes the warning to standard error at the first use in a process; without the trait there is no log.
+    /// Writes the warning to standard error at the first use in a process; without the trait, no log is available.
     static let writeOnce: Void = {
         let text = """
             async-downloads: warning: URLSession is used because the trait ServerStack is not enabled; outside of Apple's \

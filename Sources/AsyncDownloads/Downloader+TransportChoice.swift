@@ -2,7 +2,7 @@ extension Downloader {
     /// The HTTP engine that performs the exchanges.
     public struct TransportChoice: Sendable, Hashable {
         let kind: Kind
-        /// Whether the platform and the build have determined the kind.
+        /// Whether the platform and the build determine the kind.
         private(set) var isAutomatic = false
 
         enum Kind { case urlSession, httpClient, nio }
@@ -14,8 +14,8 @@ extension Downloader {
         public static let automatic = Self(kind: automaticKind, isAutomatic: true)
         /// Foundation's URLSession.
         ///
-        /// On Apple platforms, a task whose bytes can't be written yet is suspended. How much URLSession still reads and
-        /// keeps in memory then has not been measured.
+        /// On Apple platforms, a task whose bytes can't be written yet is suspended. The amount that URLSession still
+        /// reads and keeps in memory has not been measured.
         ///
         /// On Linux, up to Swift 6.3, a response with trailers, or one that ends within its head, terminates the
         /// process; a response that ignores the requested range may use as much memory as it is long; and the first
@@ -25,7 +25,7 @@ extension Downloader {
         public static let urlSession = Self(kind: .urlSession)
         /// The AsyncHTTPClient library.
         ///
-        /// It has no bound for connections over all hosts, and no proxies.
+        /// This engine doesn't limit the number of connections over all hosts, and doesn't support proxies.
         ///
         /// Without the trait `ServerStack`, every request fails with ``DownloadError/Code/unsupported``.
         public static let httpClient = Self(kind: .httpClient)

@@ -13,7 +13,7 @@ public import Foundation
 public final class Downloader: Sendable {
     /// The settings of this downloader, which apply where a request doesn't specify its own.
     ///
-    /// The value includes the present ``bandwidthLimit``.
+    /// The value includes the current ``bandwidthLimit``.
     public var configuration: Configuration {
         var configuration = environment.configuration
         configuration.bandwidthLimit = bandwidthLimit
@@ -21,7 +21,7 @@ public final class Downloader: Sendable {
     }
 
     let environment: TransferEnvironment
-    /// The error of a configuration that no request can be carried out with.
+    /// The error with which every request fails because of the configuration; nil if the configuration is valid.
     let configurationError: DownloadError?
     /// The background session that carries out the downloads, if the configuration chooses one.
     let background: BackgroundClient?
@@ -119,7 +119,7 @@ public final class Downloader: Sendable {
         return try await data(for: request)
     }
 
-    /// Downloads the resource of `request` into memory, whatever its destination; see ``data(from:maximumByteCount:)``.
+    /// Downloads the resource of `request` into memory, ignoring its destination; see ``data(from:maximumByteCount:)``.
     public func data(for request: DownloadRequest) async throws(DownloadError) -> Data {
         var request = request
         request.destination = .memory
@@ -142,12 +142,12 @@ public final class Downloader: Sendable {
 
     /// The maximum rate at which all downloads together receive bytes.
     ///
-    /// A change applies at once, also to running downloads. The connections of large files have about equal shares.
-    /// Bytes are counted when they are written, including those that have to be received again. Received bytes that wait
-    /// for their share are in memory, and a pause drops them: up to 1.25 MiB of each connection with AsyncHTTPClient, and
-    /// 8 MiB with URLSession on Linux. URLSession on Apple platforms has a bound of its own, which has not been measured.
-    /// Time in which a download waits for its share counts toward its deadline, but not toward its idle timeout. A value
-    /// below 1 counts as 1. The transfers of a background session aren't limited.
+    /// A change applies at once, including to running downloads. Connections that fetch large files get about equal
+    /// shares. Bytes are counted when they are written, including bytes that are received again. Received bytes that
+    /// wait for their share are kept in memory, and a pause discards them: up to 1.25 MiB for each connection with
+    /// AsyncHTTPClient, and 8 MiB with URLSession on Linux. The amount for URLSession on Apple platforms has not been
+    /// measured. Time in which a download waits for its share counts toward its deadline but not toward its idle
+    /// timeout. A value below 1 counts as 1. The transfers of a background session aren't limited.
     public var bandwidthLimit: ByteRate {
         get { ByteRate(environment.bandwidth.limit) }
         set { environment.bandwidth.limit = newValue.bytesPerSecond }
@@ -188,7 +188,7 @@ public final class Downloader: Sendable {
         }
     }
 
-    /// Ends all downloads in an orderly way and releases the engine.
+    /// Stops all downloads, keeps their bytes, and releases the engine.
     ///
     /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when
     /// the files of all downloads are closed and other operations that use files, such as
@@ -197,7 +197,7 @@ public final class Downloader: Sendable {
     public func shutdown() async {
         await background?.shutDown()
         registry.close()
-        // Otherwise, the permits of transfers that end would start others that are to be ended.
+        // The scheduler is closed first, so that the permits of ending transfers don't start waiting ones.
         environment.scheduler.close()
         for transfer in registry.transfers {
             transfer.shutDown(DownloadError(.shutDown))
@@ -227,7 +227,7 @@ extension Downloader.Configuration {
 
     /// The number of transfers whose files the process may open.
     ///
-    /// A transfer has up to four open files, and half of the permitted ones are left to the process.
+    /// A transfer has up to four open files, and half of the permitted files are left to the rest of the process.
     private var affordableTransferCount: Int {
         DescriptorLimit.current.map { max($0 / 8, ConcurrencyLimit.initialCount) } ?? .max
     }
@@ -240,6 +240,6 @@ extension Downloader.Configuration {
             transferCount: maximumConcurrentTransfersPerHost, pace: requestPace, patience: hostPatience)
     }
 
-    /// The maximum number of connections of a transfer whose request has no number of its own.
+    /// The maximum number of connections of a transfer whose request specifies none.
     var largestConnectionCount: Int { max(1, min(maximumConnectionsPerTransfer, HostPool.maximumExchangeCount)) }
 }
