@@ -1,22 +1,22 @@
 public import struct Foundation.URL
 
-/// The circumstances in which ``DownloadRequest/authorize`` is asked for header fields.
+/// The circumstances in which ``DownloadRequest/authorize`` is called.
 public struct AuthorizationRequest: Sendable, Hashable {
     /// The reason why header fields are needed.
     public enum Reason: Sendable, Hashable {
         /// An attempt of the download begins.
         case request
-        /// The server responded to the fields of this attempt with this status code, which is 401.
+        /// The server rejected the fields of this attempt with this status code, which is 401.
         case status(Int)
     }
 
-    /// The URL that is about to be requested or, after a refusal, the one that was refused.
+    /// The URL to request or, after a refusal, the URL that was refused.
     public var url: URL
 
     /// The reason why header fields are needed.
     public var reason: Reason
 
-    /// The values of `WWW-Authenticate` in the refusal (RFC 9110, 11.6.1); empty without one.
+    /// The values of `WWW-Authenticate` in the refusal (RFC 9110, 11.6.1); empty without a refusal.
     public var challenges: [String]
 
     /// The number of the attempt, counted from 1 in each process; the request after a refusal belongs to the same attempt.

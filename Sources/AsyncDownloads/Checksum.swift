@@ -28,7 +28,7 @@ public struct Checksum: Sendable, Hashable {
     /// The digest in lowercase hexadecimal digits.
     public let hex: String
 
-    /// Returns a SHA-256 checksum with the given hexadecimal digits, which may be uppercase or lowercase.
+    /// Returns a SHA-256 checksum with the given hexadecimal digits, in either case.
     ///
     /// The number of digits isn't checked here. A download with a malformed checksum fails with
     /// ``DownloadError/Code/invalidRequest``.

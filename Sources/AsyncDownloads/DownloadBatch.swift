@@ -2,7 +2,7 @@
 public struct BatchOutcome: Sendable {
     /// The zero-based position of the request in the batch.
     public let index: Int
-    /// The request that was carried out.
+    /// The request of the download.
     public let request: DownloadRequest
     /// The downloaded file, or the error that ended the download.
     public let result: Result<DownloadedFile, DownloadError>
@@ -24,10 +24,10 @@ public struct BatchOutcome: Sendable {
 /// Leaving the loop, or canceling its task, cancels the running downloads; their bytes are kept. A canceled loop throws
 /// an error, so it can't be mistaken for a complete one.
 ///
-/// A batch isn't built on a task group, because a task group is bound to a scope that awaits its child tasks, and an
-/// iterator isn't: it may be stored, and nothing is awaited when a loop is left or an iterator is released. The downloads
-/// of a batch are therefore canceled, but may still be closing their files, when the code after the loop runs. If that
-/// code needs all of them to have ended, use ``Downloader/downloadEach(_:limit:body:)-(Sequence<DownloadRequest>,_,_)`` or
+/// A batch isn't built on a task group, because a task group awaits its child tasks at the end of a scope, whereas an
+/// iterator can be stored, and leaving a loop or releasing an iterator awaits nothing. When the code after the loop
+/// runs, the remaining downloads are therefore canceled but may still be closing their files. If that code requires
+/// that all downloads have ended, use ``Downloader/downloadEach(_:limit:body:)-(Sequence<DownloadRequest>,_,_)`` or
 /// ``Downloader/downloadAll(_:limit:)``, which run in task groups.
 public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.Element == DownloadRequest {
     /// The result of one download in the batch.
@@ -81,9 +81,9 @@ extension DownloadBatch: Sendable where Requests: Sendable {}
 
 /// A sequence of downloads whose requests arrive asynchronously; see ``DownloadBatch``.
 ///
-/// The next request is awaited while earlier downloads run, as long as the limit permits another download. If the
-/// sequence of requests throws an error, no further requests are read, and the loop throws the error after the outcomes
-/// of the running downloads.
+/// The next request is awaited while earlier downloads run, if the limit permits another download. If the sequence of
+/// requests throws an error, no more requests are read, and the loop throws the error after the outcomes of the running
+/// downloads.
 public struct AsyncDownloadBatch<Requests: AsyncSequence>: AsyncSequence
 where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetatype {
     /// The result of one download in the batch.

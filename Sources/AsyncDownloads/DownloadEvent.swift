@@ -1,4 +1,4 @@
-/// A step of a download, as reported by ``Download/events``.
+/// An event of a download, as reported by ``Download/events``.
 ///
 /// ```swift
 /// for try await event in download.events {
@@ -41,11 +41,11 @@ public enum DownloadEvent: Sendable {
 
     /// An attempt failed; the retry with the number `attempt` starts after `delay`.
     ///
-    /// The number counts all retries since the last new bytes, including those that ``RetryPolicy/maximumRetries`` doesn't
-    /// limit because the server has asked for the delay.
+    /// The number counts all retries since new bytes were last received, including retries that
+    /// ``RetryPolicy/maximumRetries`` doesn't limit because the server requested the delay.
     case retrying(attempt: Int, delay: Duration, error: DownloadError)
 
-    /// The download is paused, and this number of bytes is on disk, where another process would find them.
+    /// The download is paused, and this number of bytes is stored on disk, where a later process can find them.
     case paused(receivedByteCount: Int64)
 
     /// The bytes of a paused download were released from memory.
@@ -55,15 +55,15 @@ public enum DownloadEvent: Sendable {
     /// downloads into memory keep bytes in memory.
     case released(byteCount: Int64, isOnDisk: Bool)
 
-    /// Events were omitted before this consumer read them, because it reads too slowly.
+    /// Events were omitted because this consumer reads too slowly.
     ///
-    /// A stream holds at most a thousand unread events, so that neither a slow consumer nor a server that causes events
-    /// endlessly can make it use unlimited memory. When the stream is full, its oldest unread event is omitted. This event is
-    /// delivered as soon as there is room, or before the last event. The last event and the error that ends a stream are
-    /// never omitted.
+    /// A stream buffers at most a thousand unread events, so that neither a slow consumer nor a server that causes
+    /// endless events can exhaust memory. When the buffer is full, the oldest unread event is omitted. This event is
+    /// delivered as soon as the buffer has space, or before the last event. The last event and the error that ends a
+    /// stream are never omitted.
     ///
-    /// - Parameter count: The number of events that were omitted since the last report, not counting progress. Up to two
-    ///   events that the last report and the last event displace aren't counted.
+    /// - Parameter count: The number of events that were omitted since the last report, not counting progress. Up to
+    ///   two more events, displaced by the last report and the last event, aren't counted.
     case omitted(count: Int)
 
     /// Every byte has been received; the digest is being verified, and the file is being placed at its destination.

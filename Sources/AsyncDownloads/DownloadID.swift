@@ -12,7 +12,7 @@ public struct DownloadID: Sendable, Hashable, LosslessStringConvertible, Codable
         (high, low) = (generator.next(), generator.next())
     }
 
-    /// Creates the identifier with a ``description``; `nil` if the text isn't one.
+    /// Creates the identifier with this ``description``; `nil` if the text isn't a valid one.
     public init?(_ description: String) {
         let digits = description.utf8
         guard digits.count == 32, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),

@@ -27,9 +27,10 @@ public final class DownloadItem: Identifiable {
     /// The identifier of the download.
     public nonisolated let id: Download.ID
 
-    /// The download, for everything that isn't a command of the item.
+    /// The download of the item.
     ///
-    /// Use the item's ``retry()`` to start the download again, because the item then follows the repeated download.
+    /// To start the download again, call ``retry()`` of the item rather than of the download, so that the item follows
+    /// the repeated download.
     public nonisolated let download: Download
 
     private let observers = ObservationSupport()
@@ -48,7 +49,7 @@ public final class DownloadItem: Identifiable {
         observation?.cancel()
     }
 
-    /// The condition of the download, as last published.
+    /// The last published snapshot of the download.
     public var snapshot: Download.Snapshot {
         if #available(macOS 14, iOS 17, tvOS 17, watchOS 10, *) {
             observers.registrar.access(self, keyPath: \.snapshot)

@@ -21,9 +21,9 @@ public import Combine
 /// list.add(DownloadRequest(from: url, into: directory))
 /// ```
 ///
-/// The list contains an item for each download that was added, also after it has ended, until ``remove(_:)`` is called.
-/// All changes are published on the main actor. Where `Observable` isn't available, before iOS 17 and macOS 14, the list
-/// is an `ObservableObject`.
+/// The list contains an item for each download that was added, even after the download has ended, until ``remove(_:)``
+/// is called. All changes are published on the main actor. Where `Observable` isn't available, before iOS 17 and macOS
+/// 14, the list is an `ObservableObject`.
 @MainActor
 public final class DownloadList {
     /// The downloader that carries out the downloads of the list.
@@ -52,7 +52,7 @@ public final class DownloadList {
     @discardableResult
     public func add(_ request: DownloadRequest) -> DownloadItem { add(downloader.start(request)) }
 
-    /// Adds an item for a download, unless the list contains it.
+    /// Adds an item for a download, unless the list already contains it.
     ///
     /// - Returns: The item of the download.
     @discardableResult
@@ -63,9 +63,9 @@ public final class DownloadList {
         return item
     }
 
-    /// Adds the unfinished downloads that earlier launches have left in `directory`, each one paused.
+    /// Adds the unfinished downloads that earlier launches left in `directory`, each one paused.
     ///
-    /// Downloads that the list contains aren't added again. With a background session, call
+    /// Downloads that the list already contains aren't added again. With a background session, call
     /// ``restoreBackgroundDownloads()`` instead.
     ///
     /// - Parameters:
@@ -83,10 +83,10 @@ public final class DownloadList {
         for download in found { add(download) }
     }
 
-    /// Adds the downloads of the background session that earlier launches have started.
+    /// Adds the downloads of the background session that earlier launches started.
     ///
-    /// Downloads that the list contains aren't added again. An item doesn't acknowledge the outcome of its download before
-    /// it is removed; see ``Download/acknowledge()``.
+    /// Downloads that the list already contains aren't added again. The outcome of a download is acknowledged when its
+    /// item is removed, not before; see ``Download/acknowledge()``.
     ///
     /// - Throws: The errors of ``Downloader/restored()``.
     public func restoreBackgroundDownloads() async throws(DownloadError) {
@@ -95,8 +95,8 @@ public final class DownloadList {
 
     /// Removes an item, and discards its download unless it has finished.
     ///
-    /// The received bytes are removed, so that the download doesn't return at the next launch. The file of a finished
-    /// download stays. In a background session, an outcome is acknowledged.
+    /// The received bytes are removed, so that the download isn't restored at the next launch. The file of a finished
+    /// download is kept. In a background session, an outcome is acknowledged.
     public func remove(_ item: DownloadItem) {
         guard current.contains(where: { $0 === item }) else { return }
         change { current.removeAll { $0 === item } }

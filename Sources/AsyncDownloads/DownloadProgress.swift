@@ -1,6 +1,6 @@
-/// The progress of a download, as numbers that aren't formatted for display.
+/// The progress of a download in numbers.
 public struct DownloadProgress: Sendable, Hashable {
-    /// The number of bytes of the file that have been received, including those of earlier runs.
+    /// The number of bytes of the file that have been received, including bytes from earlier runs.
     public var receivedByteCount: Int64
 
     /// The length of the whole file in bytes, if the server reported it.
@@ -15,7 +15,7 @@ public struct DownloadProgress: Sendable, Hashable {
     /// The estimated time until completion at the current speed, or `nil` while the length or the speed is unknown.
     public var timeRemaining: Duration?
 
-    /// The number of connections over which the file is being received; 0 while there is none.
+    /// The number of connections over which the file is being received; 0 while nothing is being received.
     public var connectionCount: Int
 
     /// The received fraction of the file, from 0 to 1, or `nil` while the length is unknown.

@@ -22,7 +22,7 @@ public enum DownloadState: String, Sendable, Hashable, CaseIterable {
     /// The download ended with an error.
     case failed
 
-    /// A Boolean value that indicates whether no other state can follow.
+    /// A Boolean value that indicates whether the state is final.
     public var isFinal: Bool {
         switch self {
         case .completed, .cancelled, .failed: true

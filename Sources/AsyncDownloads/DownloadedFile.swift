@@ -14,10 +14,11 @@ public struct DownloadedFile: Sendable, Hashable {
     /// The number of body bytes that crossed the network for the file in this process, including repeated attempts.
     public var fetchedByteCount: Int64
 
-    /// Whether the file was at the destination already and was used again, so that no body was received.
+    /// A Boolean value that indicates whether an existing file at the destination was reused, so that no body was
+    /// received.
     ///
-    /// The properties that come from a response are then those that were recorded when the file was downloaded, or `nil`
-    /// if nothing was recorded, and ``finalURL`` is the URL of the request.
+    /// For a reused file, the properties that come from a response have the values that were recorded when the file was
+    /// downloaded, or `nil` if nothing was recorded, and ``finalURL`` is the URL of the request.
     public var isReused = false
 
     /// The URL that the response came from, after redirects.
@@ -26,7 +27,7 @@ public struct DownloadedFile: Sendable, Hashable {
     /// The media type, exactly as the server sent it.
     public var contentType: String?
 
-    /// The entity tag, exactly as the server sent it (RFC 9110, 8.8.3), or `nil` if it isn't a strong one.
+    /// The entity tag, exactly as the server sent it (RFC 9110, 8.8.3), or `nil` if it isn't strong.
     public var entityTag: String?
 
     /// The value of Last-Modified, exactly as the server sent it.
@@ -35,8 +36,7 @@ public struct DownloadedFile: Sendable, Hashable {
     /// The file name that the server suggested (RFC 6266), sanitized.
     public var suggestedName: String?
 
-    /// The heads of the responses that led to the file: those of the redirects, in order, and that of the response with its
-    /// first bytes in this process.
+    /// The heads of the redirects, in order, followed by the head of the response with the first bytes in this process.
     ///
     /// The list is empty if no byte was received in this process, for example because ``isReused`` is true, and for a
     /// download in a background session.

@@ -15,13 +15,13 @@ public struct ExchangeRecord: Sendable, Hashable {
     public enum Reason: Sendable, Hashable, CaseIterable {
         /// The file is requested from its first byte.
         case start
-        /// The bytes after those that were received are requested, for example after a failure or a pause.
+        /// The bytes after the received ones are requested, for example after a failure or a pause.
         case continuation
         /// The target of a redirect is requested.
         case redirect
-        /// Bytes that were received are requested again, to find out whether the server has the same file.
+        /// Received bytes are requested again, to verify that the server has the same file.
         case comparison
-        /// A part of the file is requested over a further connection.
+        /// A part of the file is requested over an additional connection.
         case additionalConnection
     }
 
@@ -33,7 +33,8 @@ public struct ExchangeRecord: Sendable, Hashable {
 
     /// The number of the attempt, counted from 1.
     ///
-    /// The count begins again when an attempt has received new bytes. A redirect belongs to the attempt that it follows.
+    /// The count restarts at 1 after an attempt that has received new bytes. A redirect belongs to the attempt that it
+    /// follows.
     public var attempt = 1
 
     /// The offset in bytes at which the requested part of the file begins.
@@ -50,7 +51,7 @@ public struct ExchangeRecord: Sendable, Hashable {
 
     /// The time from the start until the head of the response arrived, or `nil` if it didn't.
     ///
-    /// It includes the time in which a connection is established.
+    /// The value includes the time to establish a connection.
     public var timeToHead: Duration?
 
     /// The time from the start until the exchange ended.
@@ -64,8 +65,8 @@ public struct ExchangeRecord: Sendable, Hashable {
 
     /// The code of the error that ended the exchange; `nil` if the response was complete.
     ///
-    /// It is ``DownloadError/Code/cancelled`` if the rest of the response wasn't needed. A response that refuses the request,
-    /// such as one with the status code 404, isn't an error of the exchange.
+    /// The code is ``DownloadError/Code/cancelled`` if the rest of the response wasn't needed. A response with an error
+    /// status code, such as 404, isn't an error of the exchange.
     public var errorCode: DownloadError.Code?
 
     /// Creates a record with default values, for tests of code that receives one.

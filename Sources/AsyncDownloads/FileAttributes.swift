@@ -1,34 +1,35 @@
-/// The attributes that a finished file gets, before it is visible at its destination.
+/// The attributes of a finished file, which are set before the file appears at its destination.
 ///
 /// ```swift
 /// configuration.fileAttributes.usesLastModified = true
 /// configuration.fileAttributes.isExcludedFromBackup = true
 /// ```
 ///
-/// An attribute that a volume doesn't store isn't an error. A file that is used again keeps the attributes that it has.
+/// An attribute that the volume doesn't support is ignored. A reused file keeps the attributes that it has.
 public struct FileAttributes: Sendable, Hashable {
-    /// Whether the modification time of a file is the value of Last-Modified (RFC 9110, 8.8.2) instead of the time at which
-    /// the file was written.
+    /// A Boolean value that indicates whether the modification time of a file is set to the server's Last-Modified (RFC
+    /// 9110, 8.8.2).
     ///
-    /// A file whose server sends no valid value gets no other time, and the times of files that are used again aren't
-    /// changed. Downloads in a background session ignore the value. Default: `false`.
+    /// If the server sends no valid Last-Modified, the modification time is the time at which the file was written. The
+    /// times of reused files don't change. Downloads in a background session ignore the value. Default: `false`.
     public var usesLastModified = false
 
-    /// Whether backups of the device leave the file out, as they should if it can be downloaded again.
+    /// A Boolean value that indicates whether the file is excluded from backups of the device.
     ///
-    /// It has no effect on systems other than Apple's. Default: `false`.
+    /// Exclude files that can be downloaded again. The property has an effect only on Apple platforms. Default:
+    /// `false`.
     public var isExcludedFromBackup = false
 
-    /// The protection of the file while the device is locked; `nil` for that of new files in its directory.
+    /// The protection of the file while the device is locked; `nil` for the default of new files in its directory.
     ///
-    /// A file that can't be accessed while the device is locked can't be used again then, and is downloaded once more
-    /// if it is requested. It has no effect on macOS and on systems other than Apple's. Default: `nil`.
+    /// While the device is locked, a file that can't be accessed isn't reused: a request for it downloads the file
+    /// again. The property has no effect on macOS and on other systems than Apple's. Default: `nil`.
     public var protection: Protection?
 
-    /// Whether macOS treats the file as downloaded from the internet, and checks it before it is opened the first time.
+    /// A Boolean value that indicates whether macOS quarantines the file, and checks it before it is first opened.
     ///
-    /// The URL isn't recorded, because it may contain secrets. Files of a sandboxed app are quarantined in any case. It
-    /// has no effect on other systems. Default: `false`.
+    /// The URL isn't recorded, because it may contain secrets. Files of a sandboxed app are always quarantined. The
+    /// property has no effect on other systems. Default: `false`.
     public var isQuarantined = false
 
     /// Creates attributes with the default values.

@@ -30,7 +30,7 @@ public struct HeaderFields: Sendable {
 
     /// The value of the field with this name; values of a repeated name are joined by `", "` (RFC 9110, 5.3).
     ///
-    /// The getter returns `nil` if there is no such field. The setter puts the value where the name first occurred, or
+    /// The getter returns `nil` if no field has this name. The setter puts the value where the name first occurred, or
     /// at the end, and removes all other occurrences; setting `nil` removes every occurrence.
     public subscript(name: String) -> String? {
         get {
@@ -52,7 +52,7 @@ public struct HeaderFields: Sendable {
         }
     }
 
-    /// Returns the values of all fields with this name, in order; empty if there are none.
+    /// Returns the values of all fields with this name, in order.
     public func values(for name: String) -> [String] { Array(lazyValues(for: name)) }
 
     /// The values of all fields with this name, in order.
@@ -107,8 +107,8 @@ extension HeaderFields: CustomStringConvertible {
     /// The fields in one line that is fit for a log.
     ///
     /// Only the values of headers that are nonsecret by default are shown (``DownloadRequest/headers``), and control
-    /// characters are escaped. A name that isn't a token (RFC 9110, 5.1) may be a whole line that contains a secret, so
-    /// only its beginning is shown.
+    /// characters are escaped. A name that isn't a token (RFC 9110, 5.1) may be a whole header line that contains a
+    /// secret, so only its beginning is shown.
     public var description: String { "[\(fields.map(Self.line).joined(separator: ", "))]" }
 
     private static func line(_ field: (name: String, value: String)) -> String {

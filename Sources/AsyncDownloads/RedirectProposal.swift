@@ -1,6 +1,6 @@
 public import struct Foundation.URL
 
-/// A redirect about which ``DownloadRequest/shouldFollowRedirect`` decides.
+/// A redirect that is passed to ``DownloadRequest/shouldFollowRedirect``.
 public struct RedirectProposal: Sendable, Hashable {
     /// The URL that responded with the redirect.
     public var source: URL

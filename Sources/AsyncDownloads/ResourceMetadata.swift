@@ -1,6 +1,6 @@
 public import struct Foundation.URL
 
-/// What a server says of a resource, without the resource itself.
+/// The metadata of a resource, as its server states it.
 ///
 /// ```swift
 /// let metadata = try await downloader.metadata(for: url)
@@ -16,7 +16,7 @@ public struct ResourceMetadata: Sendable, Hashable {
     /// The media type, exactly as the server sent it.
     public var contentType: String?
 
-    /// The entity tag, exactly as the server sent it (RFC 9110, 8.8.3), or `nil` if it isn't a strong one.
+    /// The entity tag, exactly as the server sent it (RFC 9110, 8.8.3), or `nil` if it isn't strong.
     public var entityTag: String?
 
     /// The value of Last-Modified, exactly as the server sent it.
@@ -27,8 +27,8 @@ public struct ResourceMetadata: Sendable, Hashable {
     /// This requires a strong validator and a body without a content coding. A server may still ignore ranges.
     public var isResumable: Bool
 
-    /// A Boolean value that indicates whether the server supports range requests, or `nil` if it doesn't say so (RFC 9110,
-    /// 14.3).
+    /// A Boolean value that indicates whether the server supports range requests, or `nil` if it doesn't state this
+    /// (RFC 9110, 14.3).
     public var acceptsRanges: Bool?
 
     /// The URL that the response came from, after redirects.

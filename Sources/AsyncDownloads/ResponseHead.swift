@@ -29,7 +29,7 @@ public struct ResponseHead: Sendable, Hashable {
         self.headers = headers
     }
 
-    /// Creates the head that an engine reports; the receiver of the exchange adds the URL, which it has requested.
+    /// Creates the head that an engine reports; the receiver of the exchange adds the requested URL.
     package init(status: StatusCode, headers: HeaderFields) {
         self.init(url: Self.unknownURL, statusCode: status.code, headers: headers)
     }
@@ -49,13 +49,13 @@ extension ResponseHead {
         if case .value(let length) = ContentLength(headers) { length } else { nil }
     }
 
-    /// The status code, with what it means.
+    /// The status code as a value of `StatusCode`.
     package var status: StatusCode {
         get { StatusCode(statusCode) }
         set { statusCode = newValue.code }
     }
 
-    /// The head without what a server hands out as a secret: cookies, and the query of a redirect's target.
+    /// The head without values that may be secrets from the server: cookies and the query of a redirect's target.
     var withoutSecrets: Self {
         var head = self
         for name in ["Set-Cookie", "Set-Cookie2"] { head.headers[name] = nil }

@@ -18,7 +18,7 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     public static let noValidator = Self("noValidator")
     /// The server refused the range and didn't confirm the length.
     public static let rangeNotSatisfiable = Self("rangeNotSatisfiable")
-    /// The partial response has a content coding other than that of the received bytes.
+    /// The content coding of the partial response differs from the coding of the received bytes.
     public static let contentCodingChanged = Self("contentCodingChanged")
     /// The server's partial responses repeatedly had wrong offsets or lengths, so they couldn't be trusted.
     public static let invalidPartialResponse = Self("invalidPartialResponse")
@@ -28,12 +28,14 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     public static let excessBytes = Self("excessBytes")
     /// The bytes were received with other credentials, and the server sends different bytes for the current ones.
     ///
-    /// Set ``DownloadRequest/account`` to say whose credentials they are, which makes the comparison unnecessary.
+    /// Set ``DownloadRequest/account`` to identify the user of the credentials; the bytes of one account aren't
+    /// compared.
     public static let credentialsChanged = Self("credentialsChanged")
     /// Bytes with different validators, kept by ``ContentChangePolicy/verify``, didn't have the expected digest.
     public static let digestMismatch = Self("digestMismatch")
 
-    /// Memory was short while the download was paused, and ``MemoryPressurePolicy/discard`` discarded its bytes.
+    /// Memory pressure occurred while the download was paused, and ``MemoryPressurePolicy/discard`` discarded its
+    /// bytes.
     public static let memoryPressure = Self("memoryPressure")
 
     // Reasons on disk.

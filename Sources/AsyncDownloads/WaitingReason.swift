@@ -4,10 +4,10 @@ public import struct Foundation.Date
 ///
 /// Two reasons with different times aren't equal. Compare the ``name`` to recognize a reason that has a time.
 public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
-    /// The reason's name, which is stable across versions: that of its member, such as `turn` or `coolDown`.
+    /// The reason's name, such as `turn` or `coolDown`, which is the name of the member and stable across versions.
     public let name: String
 
-    /// The time until which the download waits at least; `nil` if it isn't known.
+    /// The earliest time at which the download can continue; `nil` if it isn't known.
     public let end: Date?
 
     /// The reason's name, the same as ``name``.
@@ -21,20 +21,21 @@ public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
     public static let turn = Self("turn")
     /// The device has no network connection.
     ///
-    /// The download continues as soon as there is one, and uses no retry. The idle timeout doesn't apply meanwhile, the
-    /// deadline does. On Linux, this means that no interface except the loopback interface is up and has an address.
+    /// The download continues as soon as a network is available, and uses no retry. The idle timeout doesn't apply
+    /// while the download waits, but the deadline does. On Linux, this reason means that no interface except the
+    /// loopback interface is up and has an address.
     public static let connectivity = Self("connectivity")
-    /// The present network isn't one that ``DownloadRequest/networkAccess`` permits.
+    /// The current network isn't permitted by ``DownloadRequest/networkAccess``.
     ///
-    /// The download continues as soon as there is a permitted one, and uses no retry.
+    /// The download continues as soon as a permitted network is available, and uses no retry.
     public static let networkNotPermitted = Self("networkNotPermitted")
     /// The system chooses the time of a download in a background session, or the download waits for a task there.
     public static let system = Self("system")
-    /// The server has asked for a time without requests.
+    /// The server has requested a delay.
     ///
-    /// - Parameter end: The end of that time.
+    /// - Parameter end: The end of the delay.
     public static func coolDown(until end: Date) -> Self { Self("coolDown", end: end) }
-    /// No connection with the server can be established.
+    /// No connection to the server can be established.
     ///
     /// - Parameter nextAttempt: The time of the next attempt.
     public static func hostUnreachable(until nextAttempt: Date) -> Self { Self("hostUnreachable", end: nextAttempt) }

@@ -6,7 +6,7 @@ public struct AbandonmentPolicy: Sendable, Hashable {
 
     enum Kind { case pause, finish, discard }
 
-    /// The transfer stops, and keeps its bytes for the next request for the resource.
+    /// The transfer stops, and its bytes are kept for the next request for the resource.
     ///
     /// This is the default.
     public static let pause = Self(kind: .pause)

@@ -1,4 +1,4 @@
-/// A limit of a rate, such as ``Downloader/bandwidthLimit``, or no limit.
+/// A limit on a data rate, such as ``Downloader/bandwidthLimit``, or no limit.
 ///
 /// An integer literal is a number of bytes per second.
 public struct ByteRate: Sendable, Hashable, ExpressibleByIntegerLiteral {

@@ -1,7 +1,7 @@
 /// A policy that decides what happens to received bytes when the validator of the resource changes.
 ///
-/// A new entity tag or date usually means a new object. However, the nodes of a content delivery network may each have
-/// their own tag for the same bytes, so a download that reaches them in turn would restart again and again.
+/// A new entity tag or date usually means a new object. However, the nodes of a content delivery network may have
+/// different tags for the same bytes, so a download that reaches different nodes could restart repeatedly.
 public struct ContentChangePolicy: Sendable, Hashable {
     let kind: Kind
 

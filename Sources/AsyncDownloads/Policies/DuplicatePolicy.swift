@@ -8,10 +8,9 @@ public struct DuplicatePolicy: Sendable, Hashable {
 
     enum Kind { case coalesce, cancelExisting, reject }
 
-    /// The new request joins the running transfer, and each download gets the file at its own destination, which may be the
-    /// same for several of them.
+    /// The new request joins the running transfer, and each download gets the file at its own destination.
     ///
-    /// This is the default.
+    /// This is the default. Several of the downloads may have the same destination.
     public static let coalesce = Self(kind: .coalesce)
 
     /// Earlier downloads fail with ``DownloadError/Code/superseded``, and the new request continues from their bytes.

@@ -1,7 +1,6 @@
 /// The failures that downloaded bytes survive, and the cost of that protection.
 ///
-/// With every value, a checkpoint never claims a byte that isn't there: lost bytes are downloaded again, and a file is
-/// never assembled from them.
+/// With every value, a file never contains bytes that were lost: they are downloaded again.
 public struct Durability: Hashable, Sendable, CustomStringConvertible {
     /// The name of the value, which is stable across versions.
     public let name: String
@@ -15,12 +14,14 @@ public struct Durability: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Each checkpoint syncs the file's data, then the checkpoint, and then their directory; a finished file is synced
     /// before it replaces its destination. Each time, this takes a few milliseconds on a solid-state drive, and longer
-    /// on other drives. Bytes that were received since the last checkpoint survive only the end of the process.
+    /// on other drives. Bytes that were received after the last checkpoint survive the end of the process, but not a
+    /// power loss.
     public static let powerLoss = Self("powerLoss")
 
-    /// Everything survives the end of the process, however sudden; nothing is promised after a system crash.
+    /// Everything survives the end of the process, even a crash; nothing is guaranteed after a system crash.
     ///
-    /// Nothing is ever synced. After a restart of the machine, unfinished downloads start again, and a file that was
-    /// finished shortly before may be empty or contain zeros. Use this value for caches and benchmarks.
+    /// Nothing is ever synced. After a restart of the machine, unfinished downloads start at their first byte, and a
+    /// file that was finished shortly before a system crash may be empty or contain zeros. Use this value for caches
+    /// and benchmarks.
     public static let processCrash = Self("processCrash")
 }

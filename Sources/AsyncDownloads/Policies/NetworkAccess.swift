@@ -5,9 +5,10 @@
 /// request.networkAccess = NetworkAccess(allowsCellular: false)
 /// ```
 ///
-/// A download that isn't permitted to use the present network sends no request. If the network changes while it is
-/// running, it keeps its bytes and waits, and it continues as soon as a permitted network is available. Neither uses a
-/// retry. Requests to this machine itself (`localhost`, 127.0.0.0/8, and ::1) are always permitted.
+/// A download that isn't permitted to use the current network sends no request. If the network changes to one that
+/// isn't permitted, a running download keeps its bytes, waits, and continues as soon as a permitted network is
+/// available. This uses no retry. Requests to the local machine (`localhost`, 127.0.0.0/8, and ::1) are always
+/// permitted.
 ///
 /// Linux doesn't report whether a network is cellular, expensive, or constrained, so only ``whenUnavailable`` has an effect
 /// there. The machine counts as having no network if no interface except the loopback interface is up and has an address.
@@ -17,8 +18,8 @@ public struct NetworkAccess: Sendable, Hashable {
     /// Default: `true`.
     public var allowsCellular: Bool
 
-    /// A Boolean value that indicates whether networks may be used that the system considers expensive, such as cellular
-    /// networks and personal hotspots.
+    /// A Boolean value that indicates whether expensive networks may be used, such as cellular networks and personal
+    /// hotspots.
     ///
     /// Default: `true`.
     public var allowsExpensive: Bool
@@ -28,7 +29,7 @@ public struct NetworkAccess: Sendable, Hashable {
     /// Default: `true`.
     public var allowsConstrained: Bool
 
-    /// The policy for a time without a permitted network.
+    /// The policy that applies while no permitted network is available.
     ///
     /// Default: ``WhenUnavailable/wait``.
     public var whenUnavailable: WhenUnavailable
@@ -44,7 +45,7 @@ public struct NetworkAccess: Sendable, Hashable {
         self.whenUnavailable = whenUnavailable
     }
 
-    /// A policy for a time without a permitted network.
+    /// A policy that applies while no permitted network is available.
     public struct WhenUnavailable: Sendable, Hashable {
         let waits: Bool
 
@@ -54,14 +55,14 @@ public struct NetworkAccess: Sendable, Hashable {
         /// ``WaitingReason/networkNotPermitted``. The ``DownloadRequest/deadline`` limits the wait.
         public static let wait = Self(waits: true)
 
-        /// The download fails with ``DownloadError/Code/notConnected`` if there is no network, or with
-        /// ``DownloadError/Code/networkNotPermitted`` if the present one isn't permitted; its bytes are kept.
+        /// The download fails with ``DownloadError/Code/notConnected`` if no network is available, or with
+        /// ``DownloadError/Code/networkNotPermitted`` if the current one isn't permitted; its bytes are kept.
         public static let fail = Self(waits: false)
     }
 }
 
 extension NetworkAccess {
-    /// Returns what both permit together.
+    /// Returns the access that permits every network that one of both permits, and waits if one of them waits.
     func combined(with other: Self) -> Self {
         Self(
             allowsCellular: allowsCellular || other.allowsCellular,

@@ -1,6 +1,6 @@
-/// The way to the network that the system would choose for a new connection.
+/// The network path that the system would choose for a new connection.
 package struct NetworkPath: Sendable, Hashable {
-    /// Whether there is a network.
+    /// Whether a network is available.
     package var isSatisfied = true
     /// Whether the network is a cellular one.
     package var usesCellular = false

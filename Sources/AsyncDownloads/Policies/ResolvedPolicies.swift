@@ -1,18 +1,18 @@
-/// The settings of a request that its transfer respects, with those of the configuration where the request has none.
+/// The settings that a transfer applies: the request's own values, or the configuration's values where it has none.
 ///
-/// A transfer with several subscribers respects the most permissive combination (``combined(with:)``). A subscriber that
-/// accepts less than the others ends without them.
+/// A transfer with several subscribers applies the most permissive combination (``combined(with:)``). A subscriber that
+/// accepts less than the others ends alone.
 struct ResolvedPolicies: Sendable, Hashable {
     var priority = DownloadRequest.Priority.normal
-    /// The most bytes that are accepted; nil for any number.
+    /// The maximum number of bytes that are accepted; nil for any number.
     var maximumByteCount: Int64?
-    /// The length that the file is expected to have; nil if that isn't known, or if the subscribers expect different ones.
+    /// The expected length of the file; nil if it isn't known, or if the subscribers expect different lengths.
     var expectedByteCount: Int64?
-    /// The time for which the server may send nothing; nil for any time.
+    /// The maximum time for which the server may send nothing; nil for no limit.
     var idleTimeout: Duration?
-    /// The time for the whole download; nil for any time.
+    /// The maximum time for the whole download; nil for no limit.
     ///
-    /// It isn't combined, because a deadline ends only its own subscriber.
+    /// Deadlines aren't combined, because a deadline ends only its own subscriber.
     var deadline: Duration?
     var retryPolicy = RetryPolicy.default
     var networkAccess = NetworkAccess()
@@ -20,7 +20,7 @@ struct ResolvedPolicies: Sendable, Hashable {
     var isRefreshable = false
     /// Whether the request can supply secret headers for an attempt.
     var isAuthorizing = false
-    /// Whether a file is wanted, so that bytes are kept which nothing accepts in memory.
+    /// Whether at least one subscriber wants a file, for which bytes are kept that no subscriber accepts in memory.
     var wantsFile = true
 
     init() {}
@@ -39,7 +39,7 @@ struct ResolvedPolicies: Sendable, Hashable {
         wantsFile = request.destination != .memory
     }
 
-    /// Returns what two requests demand together: the longest timeout, and the largest limits.
+    /// Returns the most permissive combination of two requests: the longest timeout and the largest limits.
     func combined(with other: Self) -> Self {
         var all = self
         all.priority = max(priority, other.priority)
@@ -61,13 +61,13 @@ struct ResolvedPolicies: Sendable, Hashable {
         return max(left, right)
     }
 
-    /// Returns the value of both, or of the only one; nil if they have different ones.
+    /// Returns the common value, or the only value that isn't nil; nil if the values differ.
     private static func common<Value: Equatable>(_ left: Value?, _ right: Value?) -> Value? {
         guard let left, let right else { return left ?? right }
         return left == right ? left : nil
     }
 
-    /// Returns the error of a body that is longer than any subscriber accepts, or nil if it isn't.
+    /// Returns the error of a body that is longer than any subscriber accepts; nil for a shorter one.
     func excess(_ count: Int64?) -> DownloadError? {
         guard let maximumByteCount, let count, count > maximumByteCount else { return nil }
         if maximumByteCount == expectedByteCount {
@@ -76,9 +76,9 @@ struct ResolvedPolicies: Sendable, Hashable {
         return DownloadError(.bodyTooLarge, "\(count) bytes, \(maximumByteCount) allowed")
     }
 
-    /// The interval between checks of running exchanges, by which the idle timeout is exceeded by at most a quarter.
+    /// The interval between checks of running exchanges, so that the idle timeout is exceeded by at most a quarter.
     var tickInterval: Duration {
-        // A division of durations is slow.
+        // This check comes first because dividing durations is slow.
         guard let idleTimeout, idleTimeout < .seconds(4) else { return .seconds(1) }
         return max(.milliseconds(10), idleTimeout / 4)
     }
@@ -87,7 +87,7 @@ struct ResolvedPolicies: Sendable, Hashable {
 extension ResolvedPolicies {
     /// A multiset of policies: each distinct value with the number of subscribers that have it.
     ///
-    /// There are few distinct values, so comparing them costs less than hashing them.
+    /// The number of distinct values is small, so comparing them costs less than hashing them.
     struct Tally: Sendable {
         private struct Entry: Sendable {
             let policies: ResolvedPolicies
@@ -99,7 +99,7 @@ extension ResolvedPolicies {
         /// The policies that occur, each once.
         var values: some Collection<ResolvedPolicies> { entries.lazy.map(\.policies) }
 
-        /// What the subscribers demand together; nil without any.
+        /// The combination of all policies; nil without subscribers.
         var combined: ResolvedPolicies? {
             guard let first = values.first else { return nil }
             return values.dropFirst().reduce(first) { $0.combined(with: $1) }

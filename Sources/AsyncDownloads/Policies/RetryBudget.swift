@@ -1,33 +1,33 @@
 /// The number of failures and restarts that a transfer has left.
 ///
-/// Encoded, it consists of what lasts longer than an exchange.
+/// The encoded form contains only the values that last longer than an exchange.
 struct RetryBudget: Sendable, Hashable {
     /// An attempt that follows a failure.
     struct Attempt: Sendable {
         /// The number of the retry, counted from 1.
         let number: Int
         let delay: Duration
-        /// The longest delay that could have been drawn.
+        /// The upper bound from which the random delay was drawn.
         let longestDelay: Duration
     }
 
-    /// The delay until other files have closed connections that they give up, with which the permit is kept.
+    /// The delay in which other transfers close connections for this one; the transfer keeps its permit meanwhile.
     private static let roomDelay = Duration.milliseconds(250)
 
     /// The number of refusals with `Retry-After` in a row that don't count as failures.
     ///
-    /// The limit brings a download to an end that a server refuses forever.
+    /// The limit ends a download that a server refuses permanently.
     private static let maximumCoolDownCount = 10
 
     private(set) var retriesUsed = 0
-    /// The number of failures in total, whatever was received in between.
+    /// The total number of failures, regardless of bytes received in between.
     private(set) var failureCount = 0
     private var coolDownCount = 0
-    /// Whether other files give connections with the host up because of the present request.
+    /// Whether other transfers close connections to the host for the present request.
     private var hasRoom = false
-    /// Whether room that others made has led to an attempt since bytes last arrived.
+    /// Whether connections that other transfers closed have led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
-    /// The most bytes that the transfer ever had; those of an object that was replaced may not count.
+    /// The largest number of bytes that the transfer ever had; bytes of a replaced object may be excluded.
     private var mostReceived: Int64 = 0
     private var replacements = RecentCount()
     private var forcedRestarts = RecentCount()
@@ -39,14 +39,14 @@ struct RetryBudget: Sendable, Hashable {
         self.retriesUsed = retriesUsed
     }
 
-    /// Records bytes that were found, which no attempt has to bring again.
+    /// Records the number of bytes that were found on disk or in memory, and need not be received again.
     mutating func found(_ count: Int64) {
         mostReceived = max(mostReceived, count)
     }
 
-    /// Records the bytes that the transfer has kept, and returns whether they are more than it ever had.
+    /// Records the number of bytes that the transfer has kept, and returns whether it is larger than ever before.
     ///
-    /// Rule 37: an attempt that brought new bytes doesn't count as a failure.
+    /// Rule 37: an attempt that received new bytes doesn't count as a failure.
     @discardableResult
     mutating func kept(_ count: Int64) -> Bool {
         guard count > mostReceived else { return false }
@@ -56,15 +56,15 @@ struct RetryBudget: Sendable, Hashable {
         return true
     }
 
-    /// Records that another object replaces the present one, none of whose bytes count any more.
+    /// Records that another object replaces the present one, whose bytes no longer count.
     ///
-    /// This applies at most once a day, because a transfer whose object changes again and again must come to an end.
+    /// This applies at most once a day, because a transfer whose object keeps changing must end.
     mutating func replaced(at now: Duration) {
         if replacements.value(at: now) == 0 { mostReceived = 0 }
         replacements.increment(at: now)
     }
 
-    /// Starts with a full budget again, because a caller has asked for the transfer anew.
+    /// Refills the budget, because a caller has requested the transfer again.
     mutating func refill(found count: Int64) {
         var fresh = Self(seed: 0)
         (fresh.jitter, fresh.mostReceived) = (jitter, count)
@@ -76,9 +76,9 @@ struct RetryBudget: Sendable, Hashable {
         forcedRestarts = RecentCount()
     }
 
-    /// Records that other files give connections with the host up, so that the next refusal isn't a failure.
+    /// Records that other transfers close connections to the host, so that the next refusal isn't a failure.
     ///
-    /// Without bytes in between, this applies once.
+    /// This applies once until new bytes are received.
     mutating func madeRoom() {
         hasRoom = true
     }
@@ -88,7 +88,7 @@ struct RetryBudget: Sendable, Hashable {
         hasRoom = false
     }
 
-    /// Counts a failure, and returns the attempt that follows; nil if none does.
+    /// Counts a failure, and returns the next attempt; nil if the failure is final.
     ///
     /// - Parameter limit: The number of failures in total after which no attempt follows; nil for no limit.
     mutating func nextAttempt(
@@ -131,8 +131,8 @@ struct RetryBudget: Sendable, Hashable {
 
     /// Counts a restart that a response forces, and returns how many there were before.
     ///
-    /// Rule 27: one is a change, and two are a resource that cannot be downloaded, or with bounded requests one that
-    /// cannot be downloaded in parts.
+    /// Rule 27: one restart means that the resource has changed. Two mean that it cannot be downloaded or, with bounded
+    /// requests, that it cannot be downloaded in parts.
     ///
     /// - Returns: nil if the restart would be one too many.
     mutating func forceRestart(isBounded: Bool, at now: Duration) -> Int? {
@@ -142,7 +142,7 @@ struct RetryBudget: Sendable, Hashable {
         return before
     }
 
-    /// Counts a response that brought more bytes than it promised, and returns whether it was the first one.
+    /// Counts a response with more bytes than its head announced, and returns whether it was the first one.
     mutating func countExcess(at now: Duration) -> Bool {
         defer { excesses.increment(at: now) }
         return excesses.value(at: now) == 0

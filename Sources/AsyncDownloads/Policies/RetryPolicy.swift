@@ -11,21 +11,22 @@
 /// It is never shorter than the server's Retry-After (RFC 9110, 10.2.3), up to ``maximumRetryAfter``. If the deadline
 /// would pass before the next retry, the download doesn't wait for that retry.
 ///
-/// A 429 response with Retry-After asks for a time without requests, and isn't counted as a failure: until the end of that
-/// time, no download of the downloader sends a request to the origin. After a 503 response with Retry-After, that is true of
-/// the resource, and of the origin if another resource is refused as well. After ten such responses in a row, without new
-/// bytes in between, each further one uses a retry. The policy ``never`` has no such exception.
+/// A 429 response with Retry-After requests a delay and isn't counted as a failure: until the delay has passed, no
+/// download of the downloader sends a request to the origin. A 503 response with Retry-After delays only requests for
+/// the resource, or all requests to the origin if another resource is refused as well. After ten such responses in a
+/// row, without new bytes in between, each additional one uses a retry. With the policy ``never``, every such response
+/// is a failure.
 ///
-/// If no connection with an origin can be established, its downloads wait together, and attempts of one of them count for
-/// all; see ``Downloader/Configuration/hostPatience``.
+/// If no connection to an origin can be established, all of its downloads wait, and an attempt of one counts for all of
+/// them; see ``Downloader/Configuration/hostPatience``.
 ///
-/// If a host refuses the only connection of a download without Retry-After, while another download has several
-/// connections with it, the other one gives connections up, and the request is repeated once after 250 milliseconds, also
-/// with the policy ``never``.
+/// If a host refuses the only connection of a download without Retry-After while another download has several
+/// connections to the host, the other download closes some of them. The refused request is repeated once after 250
+/// milliseconds, even with the policy ``never``.
 public struct RetryPolicy: Sendable, Hashable {
     /// The maximum number of retries after the first attempt.
     ///
-    /// The count starts again whenever an attempt received new bytes. Default: 5.
+    /// The count restarts at zero after each attempt that received new bytes. Default: 5.
     public var maximumRetries: Int
 
     /// The upper bound of the delay before the first retry.
@@ -33,7 +34,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Default: 1 second.
     public var baseDelay: Duration
 
-    /// The upper bound of every delay that the policy draws, which doesn't include Retry-After.
+    /// The upper bound of every random delay; it doesn't limit Retry-After.
     ///
     /// Default: 60 seconds.
     public var maximumDelay: Duration

@@ -1,4 +1,4 @@
-/// A limit of a time, such as ``DownloadRequest/deadline``, or no limit.
+/// A limit on a duration, such as ``DownloadRequest/deadline``, or no limit.
 public struct TimeLimit: Sendable, Hashable {
     /// The duration; `nil` for no limit.
     public let duration: Duration?
