@@ -11,7 +11,7 @@ final class ExchangeHandler: ChannelInboundHandler {
     private enum Phase {
         /// No exchange is in progress.
         case idle
-        /// A caller further up the stack performs the exchange's actions.
+        /// A caller higher in the call stack performs the exchange's actions.
         case running
         /// The socket accepts no more bytes; the exchange continues when it does.
         case unwritable

@@ -1,7 +1,7 @@
 /// A deviation from conforming behavior in one response.
 ///
 /// The faults of a step can be combined: some select the bytes, some change the head, and some interrupt the exchange.
-/// Offsets count the body bytes of this response, not those of the resource.
+/// Offsets count the body bytes of this response, not the bytes of the resource.
 package enum Fault: Sendable, Hashable {
     /// Responds with this status, these fields, and this body, regardless of the request.
     case status(Int, headers: HeaderFields = [:], body: Resource.Body = "")

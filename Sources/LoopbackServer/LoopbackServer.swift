@@ -93,7 +93,7 @@ package final class LoopbackServer: Sendable {
 
     /// Closes all connections, ends all waits, and releases the threads.
     ///
-    /// Recorded requests and byte counts remain available. Further calls have no effect.
+    /// Recorded requests and byte counts remain available. Later calls have no effect.
     package func stop() async throws {
         try await group.shutdownGracefully()
         site.close()

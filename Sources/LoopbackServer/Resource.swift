@@ -30,7 +30,7 @@ package struct Resource: Sendable, Hashable {
     /// The content coding that labels the body.
     package var coding: ContentCoding?
 
-    /// Further fields of every response, except those that a fault replaces.
+    /// Additional fields of every response, except fields that a fault replaces.
     package var headers: HeaderFields = [:]
 
     /// The server's treatment of Range (RFC 9110, 14.2).
@@ -100,9 +100,9 @@ extension Resource {
         case datesOnly
     }
 
-    /// A limit on the requests in successive periods, each of which begins with the first request after the one before.
+    /// A limit on the requests in successive periods; a period begins with the first request after the previous period.
     ///
-    /// Further requests receive 429 with the rest of the period, rounded up to seconds, as `Retry-After`.
+    /// Requests beyond the limit receive 429 with the rest of the period, rounded up to seconds, as `Retry-After`.
     package struct RequestLimit: Sendable, Hashable {
         package var count: Int
         package var period: Duration

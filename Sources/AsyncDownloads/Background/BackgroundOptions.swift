@@ -24,20 +24,20 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
     /// Default: ``ForceQuitPolicy/pause``.
     public var forceQuitPolicy = ForceQuitPolicy.pause
 
-    /// The policy for the URL from which a response finally came.
+    /// The policy for the URL from which the final response came.
     ///
-    /// The system follows redirects of background tasks without asking the app, so this is checked when a task has
+    /// The system follows redirects of background tasks without asking the app, so the URL is checked when a task has
     /// finished. Default: ``FinalURLPolicy/secure``.
     public var finalURLPolicy = FinalURLPolicy.secure
 
     /// The maximum number of tasks that are with the system at the same time.
     ///
-    /// Thousands of tasks can make the system's transfer service unresponsive. Further downloads wait in the journal
+    /// Thousands of tasks can make the system's transfer service unresponsive. Additional downloads wait in the journal
     /// and are started while the app is in the foreground. Requests fail with ``DownloadError/Code/invalidRequest`` if
     /// the value is less than 1. Default: 200.
     public var maximumTaskCount = 200
 
-    /// The longest time for a transfer, after which the system ends it with ``DownloadError/Code/timedOut``.
+    /// The maximum time for a transfer, after which the system ends it with ``DownloadError/Code/timedOut``.
     ///
     /// The system repeats requests on its own within this time. Requests fail with
     /// ``DownloadError/Code/invalidRequest`` if the value is shorter than a second. Default: seven days.
@@ -60,7 +60,7 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
         case restart
     }
 
-    /// A policy for the URL from which a response finally came, after redirects.
+    /// A policy for the URL from which the final response came, after redirects.
     public enum FinalURLPolicy: String, Sendable, Hashable, Codable {
         /// Every http and https URL is accepted.
         case any
@@ -72,7 +72,7 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
 }
 
 extension BackgroundOptions {
-    /// The system counts in whole seconds.
+    /// The shortest permitted ``resourceTimeout``; the system counts in whole seconds.
     private static let shortestResourceTimeout = Duration.seconds(1)
 
     /// The reason why no download can be carried out with the options, or `nil` if there is none.
@@ -84,7 +84,7 @@ extension BackgroundOptions {
         return nil
     }
 
-    /// Returns whether the system's tasks of both options are configured alike.
+    /// Returns whether both options configure the system's tasks in the same way.
     ///
     /// The other options are applied by the package, so a change of them doesn't need another session.
     func configuresTasks(like other: Self) -> Bool {
@@ -118,7 +118,7 @@ extension BackgroundOptions {
         try container.read(.maximumTaskCount, into: &maximumTaskCount)
         try container.read(.resourceTimeout, into: &resourceTimeout)
         try container.read(.abandonedBytesLifetime, into: &abandonedBytesLifetime)
-        // An earlier version has accepted values with which no download would ever end.
+        // Earlier versions accepted values with which no download could end.
         if maximumTaskCount < 1 { maximumTaskCount = Self().maximumTaskCount }
         if resourceTimeout < Self.shortestResourceTimeout { resourceTimeout = Self().resourceTimeout }
     }

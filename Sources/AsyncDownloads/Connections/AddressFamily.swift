@@ -1,7 +1,7 @@
 /// The kind of internet addresses to which connections are made.
 ///
-/// With a proxy, the setting is for the connection with the proxy, which chooses the addresses of servers itself. If a host
-/// has no address of the chosen kind, the download fails with ``DownloadError/Code/hostNotFound``.
+/// With a proxy, the setting applies to the connection to the proxy, which chooses the addresses of servers itself. If
+/// a host has no address of the chosen kind, the download fails with ``DownloadError/Code/hostNotFound``.
 public struct AddressFamily: Sendable, Hashable, CustomStringConvertible {
     /// The name of the kind, which is stable across versions.
     public let name: String

@@ -4,20 +4,20 @@ public import Foundation
 internal import NIOSSL
 #endif
 
-/// A certificate and its private key, by which a client proves its identity to a server (mutual TLS).
+/// A certificate and its private key, with which a client proves its identity to a server (mutual TLS).
 ///
 /// ```swift
 /// configuration.clientIdentity = try ClientIdentity(certificateFile: certificateFile, keyFile: keyFile)
 /// ```
 ///
-/// Like a secret header, the identity is for the origin of a request's URL: after a redirect to another origin, it isn't
-/// presented. It is also not presented to a proxy. The server's certificate has to be trusted first, but its name is compared after
-/// the handshake, in which the client's certificate is sent.
+/// Like a secret header, the identity is presented only to the origin of a request's URL, not after a redirect to
+/// another origin, and never to a proxy. The server's certificate has to be trusted first, but its name is compared
+/// after the handshake, in which the client's certificate is sent.
 ///
 /// Only ``Downloader/TransportChoice/nio`` supports client identities.
 public struct ClientIdentity: Sendable, Hashable {
     #if ServerStack
-    /// The client's certificate, and those that lead to a root.
+    /// The client's certificate, followed by the intermediate certificates.
     private let certificates: [NIOSSLCertificate]
     private let key: NIOSSLPrivateKey
     #endif
@@ -25,16 +25,17 @@ public struct ClientIdentity: Sendable, Hashable {
     /// Creates an identity from texts in PEM format (RFC 7468); both may be the same text.
     ///
     /// - Parameters:
-    ///   - certificates: The client's certificate, and after it those that lead to a root that the server trusts.
+    ///   - certificates: The client's certificate, followed by the intermediate certificates up to a root that the
+    ///     server trusts.
     ///   - key: The private key of the first certificate.
     ///   - password: The password of an encrypted key, in ASCII; nil if the key isn't encrypted.
-    /// - Throws: ``DownloadError/Code/clientIdentityUnusable`` if a text contains no certificate or key, or an invalid one,
-    ///   if the password is wrong, or if the key isn't that of the certificate; and ``DownloadError/Code/unsupported`` without
-    ///   the trait `ServerStack`.
+    /// - Throws: ``DownloadError/Code/clientIdentityUnusable`` if a text contains no certificate or key, or an invalid
+    ///   one, if the password is wrong, or if the key doesn't belong to the certificate; and
+    ///   ``DownloadError/Code/unsupported`` without the trait `ServerStack`.
     public init(certificates: Data, key: Data, password: String? = nil) throws(DownloadError) {
         #if ServerStack
         self.certificates = try certificates.certificates(orThrow: .clientIdentityUnusable)
-        // NIOSSL ends the process at a byte that isn't ASCII.
+        // NIOSSL terminates the process if the password contains a byte that isn't ASCII.
         guard password?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
             throw DownloadError(.clientIdentityUnusable, "the password of the key isn't ASCII")
         }
@@ -49,7 +50,7 @@ public struct ClientIdentity: Sendable, Hashable {
         }
         do {
             var configuration = TLSConfiguration.makeClientConfiguration()
-            // Those of the system take time to read.
+            // Empty roots replace the system's roots, which take time to read.
             configuration.trustRoots = .certificates([])
             add(to: &configuration)
             _ = try NIOSSLContext(configuration: configuration)
@@ -66,10 +67,10 @@ public struct ClientIdentity: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - certificateFile: The file of the certificates.
-    ///   - keyFile: The file of the private key; nil if the file of the certificates contains it.
+    ///   - keyFile: The file of the private key; nil if the file of the certificates contains the key.
     ///   - password: The password of an encrypted key; nil if the key isn't encrypted.
-    /// - Throws: ``DownloadError/Code/clientIdentityUnusable`` if a file can't be read or isn't suitable, and
-    ///   ``DownloadError/Code/unsupported`` without the trait `ServerStack`.
+    /// - Throws: ``DownloadError/Code/clientIdentityUnusable`` if a file can't be read or its contents can't be used,
+    ///   and ``DownloadError/Code/unsupported`` without the trait `ServerStack`.
     public init(certificateFile: URL, keyFile: URL? = nil, password: String? = nil) throws(DownloadError) {
         let certificates = try Data(credentials: certificateFile, orThrow: .clientIdentityUnusable)
         let key = try keyFile.map { file throws(DownloadError) in
@@ -79,7 +80,7 @@ public struct ClientIdentity: Sendable, Hashable {
     }
 
     #if ServerStack
-    /// Has connections present the identity.
+    /// Configures connections to present the identity.
     func add(to configuration: inout TLSConfiguration) {
         configuration.certificateChain = certificates.map { .certificate($0) }
         configuration.privateKey = .privateKey(key)
@@ -91,6 +92,6 @@ extension ClientIdentity: CustomStringConvertible, CustomReflectable {
     /// The name of the type; never the key.
     public var description: String { "ClientIdentity" }
 
-    /// A mirror without children, because one of them is the key.
+    /// A mirror without children, because the key is a secret.
     public var customMirror: Mirror { .opaque(self) }
 }

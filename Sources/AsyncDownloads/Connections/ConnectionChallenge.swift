@@ -2,7 +2,7 @@
 public import Foundation
 #endif
 
-/// A challenge of a connection by URLSession: whether a server is trusted, or which certificate the client presents.
+/// A connection challenge of URLSession: whether to trust a server, or which client certificate to present.
 ///
 /// <!-- snippet: ios
 /// @Sendable func isKnown(_ challenge: URLAuthenticationChallenge) async -> Bool { true }
@@ -18,9 +18,9 @@ public struct ConnectionChallenge: Sendable {
     public struct Kind: Sendable, Hashable {
         private let name: String
 
-        /// The server has presented a certificate, and is to be trusted or not.
+        /// The server presented a certificate, and its trust is to be evaluated.
         public static let serverTrust = Self(name: "serverTrust")
-        /// The server requests a certificate of the client.
+        /// The server requests a client certificate.
         public static let clientCertificate = Self(name: "clientCertificate")
     }
 
@@ -42,7 +42,8 @@ public struct ConnectionChallenge: Sendable {
             (self.kind, self.credential) = (kind, credential)
         }
 
-        /// The credential is used: the trust of the server that it was created with, or the identity of the client.
+        /// The connection uses the credential, which was created from the trust of the server or the identity of the
+        /// client.
         public static func use(_ credential: URLCredential) -> Self { Self(.use, credential) }
         #else
         private init(_ kind: Kind) {

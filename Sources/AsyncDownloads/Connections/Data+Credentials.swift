@@ -8,7 +8,7 @@ extension Data {
     /// Reads a file of certificates or keys.
     ///
     /// - Parameters:
-    ///   - file: The location of the file, which no error contains.
+    ///   - file: The location of the file; errors don't contain it.
     ///   - code: The code of the error if the file can't be read.
     init(credentials file: URL, orThrow code: DownloadError.Code) throws(DownloadError) {
         do {
@@ -21,7 +21,7 @@ extension Data {
     #if ServerStack
     /// Returns the certificates of a text in PEM format, at least one.
     ///
-    /// - Parameter code: The code of the error if there is none, or an invalid one.
+    /// - Parameter code: The code of the error if the text contains no certificate or an invalid one.
     func certificates(orThrow code: DownloadError.Code) throws(DownloadError) -> [NIOSSLCertificate] {
         guard !isEmpty else { throw DownloadError(code, "the text is empty") }
         do {
@@ -32,7 +32,7 @@ extension Data {
     }
     #endif
 
-    // The error and its description contain the path.
+    // Only the reason is used, because the error and its description contain the path.
     private static func reason(of error: any Error) -> String {
         switch (error as? CocoaError)?.code {
         case .fileReadNoSuchFile?, .fileNoSuchFile?: "the file doesn't exist"

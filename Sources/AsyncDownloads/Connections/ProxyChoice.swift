@@ -6,12 +6,12 @@ public import struct Foundation.URL
 /// configuration.proxy = .server(URL(string: "socks5://127.0.0.1:1080")!)
 /// ```
 ///
-/// An http URL is requested from an HTTP proxy in absolute form (RFC 9112, 3.2.2); for an https URL, the proxy opens a
-/// tunnel (CONNECT; RFC 9110, 9.3.6). A SOCKS proxy (RFC 1928) opens a tunnel for both, and resolves the names of the
-/// servers. The names of the proxies themselves are resolved by this process.
+/// An HTTP proxy receives requests for http URLs in absolute form (RFC 9112, 3.2.2), and opens a tunnel for https URLs
+/// (CONNECT; RFC 9110, 9.3.6). A SOCKS proxy (RFC 1928) opens a tunnel for both, and resolves the names of the servers.
+/// The names of the proxies themselves are resolved by this process.
 ///
-/// If the proxy refuses the tunnel, the download fails with ``DownloadError/Code/proxyFailed``. A proxy that can't be
-/// reached doesn't lead to a direct connection.
+/// If the proxy refuses the tunnel, the download fails with ``DownloadError/Code/proxyFailed``. If a proxy can't be
+/// reached, no direct connection is made.
 ///
 /// Only ``Downloader/TransportChoice/nio`` uses this setting. URLSession uses the system's settings on Apple platforms, and reads
 /// the variables of the environment on Linux. With another engine or a background session, every request of a downloader
@@ -25,12 +25,12 @@ public struct ProxyChoice: Sendable, Hashable {
 
     let kind: Kind
 
-    /// The proxies that the variables of the environment name, with the meanings that they have for curl, except that a
-    /// SOCKS proxy always resolves the names of servers.
+    /// The proxies in the environment variables.
     ///
-    /// `http_proxy` (only in lower case) and `https_proxy` name the proxies for the schemes, and `all_proxy` the one for
-    /// both. `no_proxy` lists hosts that are requested without a proxy; see ``server(_:except:)``. A value without a scheme
-    /// is the address of an HTTP proxy. The variables are read when the downloader is created.
+    /// The variables have the same meaning as for curl, except that a SOCKS proxy always resolves the names of servers.
+    /// `http_proxy` (only in lowercase) and `https_proxy` are the proxies for the schemes, and `all_proxy` is the proxy
+    /// for both. `no_proxy` lists hosts that are requested without a proxy; see ``server(_:except:)``. A value without
+    /// a scheme is the address of an HTTP proxy. The variables are read when the downloader is created.
     public static let environment = Self(kind: .environment)
 
     /// No proxy, whatever the environment contains.
@@ -39,9 +39,9 @@ public struct ProxyChoice: Sendable, Hashable {
     /// One proxy for all requests, whatever the environment contains.
     ///
     /// The schemes are `http`, `https` (an HTTP proxy, to which the connection uses TLS), `socks5`, and `socks5h`. The
-    /// default port is 443 for `https`, and otherwise 1080. A user name and a password in the URL are sent to the
-    /// proxy only: as Basic credentials (RFC 7617), or in the way of RFC 1929. If the URL isn't valid, every request that
-    /// needs the proxy fails with ``DownloadError/Code/invalidRequest``.
+    /// default port is 443 for `https`, and otherwise 1080. A user name and a password in the URL are sent only to the
+    /// proxy, as Basic credentials (RFC 7617) or with the SOCKS authentication of RFC 1929. If the URL isn't valid,
+    /// every request that needs the proxy fails with ``DownloadError/Code/invalidRequest``.
     ///
     /// - Parameters:
     ///   - url: The address of the proxy.

@@ -11,7 +11,7 @@ struct ProxyExceptions: Sendable, Hashable {
 
     private let entries: [Entry]
 
-    /// Creates the exceptions of a list, whose entries are separated by commas or white space.
+    /// Creates the exceptions from a list with entries separated by commas or white space.
     ///
     /// An entry is a name, which includes all names below it and may begin with a dot; an address; a network in the form
     /// `192.168.0.0/16`; or a list that is only `*`, for all hosts. Entries of another form match no host.
@@ -48,7 +48,7 @@ struct ProxyExceptions: Sendable, Hashable {
 }
 
 extension Collection<UInt8> {
-    /// Returns whether two addresses are of one family and have the same first bits.
+    /// Returns whether two addresses have the same family and the same first bits.
     fileprivate func agrees(with network: Self, bitCount: Int) -> Bool {
         guard count == network.count else { return false }
         return zip(self, network).enumerated().allSatisfy { index, bytes in

@@ -28,7 +28,7 @@ struct ProxyRules: Sendable {
             names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
         }
         let all = value(of: "all_proxy", "ALL_PROXY")
-        // Not HTTP_PROXY, which is set by a request's header field Proxy where this process is a CGI program.
+        // HTTP_PROXY isn't read: in a CGI program, a request's header field Proxy sets it.
         servers["http"] = (value(of: "http_proxy") ?? all).map(Self.choice)
         servers["https"] = (value(of: "https_proxy", "HTTPS_PROXY") ?? all).map(Self.choice)
         exceptions = ProxyExceptions(value(of: "no_proxy", "NO_PROXY") ?? "")
@@ -45,7 +45,7 @@ struct ProxyRules: Sendable {
 
     /// Returns the proxy of requests to an origin; nil for a direct connection.
     ///
-    /// - Throws: The error of an address that can't be used, because a request must not go past a proxy unnoticed.
+    /// - Throws: The error of an unusable address, because a request must not silently bypass a proxy.
     func server(for origin: Origin) throws(DownloadError) -> ProxyServer? {
         guard let choice = servers[origin.scheme], !exceptions.contain(origin.host) else { return nil }
         return try choice.get()

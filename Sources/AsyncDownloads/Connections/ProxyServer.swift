@@ -36,10 +36,10 @@ struct ProxyServer: Sendable, Hashable {
 
     /// Creates a proxy from an address such as `http://user:password@proxy.example:3128`.
     ///
-    /// As in curl, the scheme may be missing and is http then; a path, a query, and a fragment are ignored. User name and
+    /// As in curl, a missing scheme means http; a path, a query, and a fragment are ignored. The user name and the
     /// password may contain percent escapes. The password ends at the last `@`.
     ///
-    /// - Throws: ``DownloadError/Code/unsupported`` for other schemes than http, https, socks5, and socks5h, and
+    /// - Throws: ``DownloadError/Code/unsupported`` for schemes other than http, https, socks5, and socks5h, and
     ///   ``DownloadError/Code/invalidRequest`` for an address that isn't valid.
     init(_ address: String) throws(DownloadError) {
         let scheme: String

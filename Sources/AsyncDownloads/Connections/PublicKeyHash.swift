@@ -1,9 +1,10 @@
 internal import struct Foundation.Data
 
-/// The SHA-256 hash of a public key, by which the key of a server's certificate is recognized.
+/// The SHA-256 hash of a public key, which identifies the key of a server's certificate.
 ///
-/// The hash is computed of the key with its algorithm, in the form SubjectPublicKeyInfo (RFC 5280, 4.1.2.7), as in HTTP public
-/// key pinning (RFC 7469, 2.4) and in curl. These commands print it for a certificate in the file `server.pem`:
+/// The hash is computed over the key with its algorithm, in the form SubjectPublicKeyInfo (RFC 5280, 4.1.2.7), as in
+/// HTTP public key pinning (RFC 7469, 2.4) and in curl. These commands print it for a certificate in the file
+/// `server.pem`:
 ///
 ///     openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der \
 ///         | openssl dgst -sha256 -binary | base64
@@ -20,8 +21,8 @@ public struct PublicKeyHash: Sendable, Hashable, LosslessStringConvertible {
 
     private let digest: Data
 
-    /// Creates a hash from its text: 32 bytes in Base64 (RFC 4648, 4), to which `sha256//` may be prefixed; `nil` for
-    /// another text.
+    /// Creates a hash from its text: 32 bytes in Base64 (RFC 4648, 4), optionally after the prefix `sha256//`; `nil`
+    /// for any other text.
     public init?(_ description: String) {
         let text = description.hasPrefix(Self.prefix) ? String(description.dropFirst(Self.prefix.count)) : description
         guard let digest = Data(base64Encoded: text), digest.count == Self.length else { return nil }

@@ -1,10 +1,10 @@
-/// What an engine requires of TLS, and what it presents in it.
+/// The TLS settings of an engine: the trusted roots, the client identity, and the pinned keys.
 package struct SecuritySettings: Sendable {
-    /// The root certificates that are trusted in addition to those of the system.
+    /// The root certificates that are trusted in addition to the system's roots.
     package var additionalTrustRoots: TrustRoots?
     /// The certificate that is presented to servers that request one.
     package var clientIdentity: ClientIdentity?
-    /// The keys of which a server must have one, by its host.
+    /// The pinned keys by host; a server must have one of its host's keys.
     package var pinnedPublicKeys: [String: Set<PublicKeyHash>]
 
     package init(

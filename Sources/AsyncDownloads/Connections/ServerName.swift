@@ -1,14 +1,14 @@
 #if ServerStack
 internal import Foundation
 
-/// The name or the address of a server, in a form in which equal ones are equal.
+/// The name or the address of a server, normalized for comparison.
 enum ServerName: Sendable, Hashable {
     /// A name in lower case, without the dot at its end.
     case name(String)
     /// The 4 or 16 bytes of an address.
     case address([UInt8])
 
-    /// Reads a host, such as that of an ``Origin``; an IPv6 address may be in brackets.
+    /// Reads a host, such as the host of an ``Origin``; an IPv6 address may be in brackets.
     ///
     /// An IPv4 address may have the forms that resolvers accept, such as `127.1`.
     init(_ host: some StringProtocol) {
@@ -28,7 +28,7 @@ enum ServerName: Sendable, Hashable {
             url.path().isEmpty, url.query() == nil, url.fragment() == nil, url.user() == nil, let origin = Origin(url)
         else { return nil }
         self.init(origin.host)
-        // A pattern would match no host.
+        // Patterns are refused, because they would match no host.
         if case .name(let name) = self, name.contains("*") || name.hasPrefix(".") || name.contains("..") { return nil }
     }
 

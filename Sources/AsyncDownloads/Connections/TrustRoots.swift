@@ -4,7 +4,7 @@ public import Foundation
 internal import NIOSSL
 #endif
 
-/// Root certificates that a downloader trusts in addition to those of the system.
+/// Root certificates that a downloader trusts in addition to the system's roots.
 ///
 /// ```swift
 /// var configuration = Downloader.Configuration()
@@ -13,8 +13,8 @@ internal import NIOSSL
 /// let downloader = Downloader(configuration: configuration)
 /// ```
 ///
-/// Use them for servers of a private certification authority, or for a server with a self-signed certificate. Host
-/// names and validity periods are checked as usual. The certificates are read once, when the value is created.
+/// Use trust roots for servers of a private certification authority, or for a server with a self-signed certificate.
+/// Host names and validity periods are checked as usual. The certificates are read once, when the value is created.
 ///
 /// Only ``Downloader/TransportChoice/httpClient`` and ``Downloader/TransportChoice/nio`` support additional trust roots.
 public struct TrustRoots: Sendable, Hashable {

@@ -45,10 +45,10 @@ public final class ManualMemoryPressure: Sendable {
 
     /// Reports a level of memory pressure to every downloader that uses this source.
     ///
-    /// The level applies until the next report, also to downloaders that start to watch later. If the same level is
-    /// reported again, downloaders release memory again. This method returns after all downloaders have been notified,
-    /// with one exception: if another thread, or a caller further up the stack, is notifying them already, it also
-    /// delivers this report, after the earlier ones.
+    /// The level applies until the next report, including to downloaders that start to watch later. If the same level
+    /// is reported again, downloaders release memory again. This method returns after all downloaders have been
+    /// notified, with one exception: if another thread, or a caller higher in the call stack, is already notifying
+    /// downloaders, it also delivers this report, after the earlier ones.
     public func report(_ level: MemoryPressure) {
         state.withLock { state in
             state.level = level

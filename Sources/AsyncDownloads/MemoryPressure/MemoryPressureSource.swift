@@ -10,7 +10,7 @@ public struct MemoryPressureSource: Sendable {
     /// The memory pressure that the system reports, if it reports any.
     ///
     /// On Apple platforms, the source consists of Dispatch's memory-pressure events and, where UIKit exists, its memory
-    /// warnings, each of which counts as a ``MemoryPressure/warning`` for ten seconds.
+    /// warnings; each warning counts as a ``MemoryPressure/warning`` for ten seconds.
     ///
     /// On Linux, the source is the kernel's pressure stall information. The first of these files that can be watched is
     /// used:

@@ -1,6 +1,7 @@
 /// The failures that downloaded bytes survive, and the cost of that protection.
 ///
-/// With every value, a file never contains bytes that were lost: they are downloaded again.
+/// With every value, a checkpoint never claims lost bytes: they are downloaded again, and no file is assembled from
+/// them.
 public struct Durability: Hashable, Sendable, CustomStringConvertible {
     /// The name of the value, which is stable across versions.
     public let name: String

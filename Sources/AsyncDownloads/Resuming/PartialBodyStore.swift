@@ -21,16 +21,16 @@ public final class PartialBodyStore: Sendable {
         let number: UInt64
         /// Whether a thread moves the body to disk.
         ///
-        /// It can be taken until it is there.
+        /// Another thread can take the body until it is on disk.
         var isMoving = false
     }
 
     private struct State {
         var entries: [SharingKey: Entry] = [:]
-        /// The keys of the entries that no thread moves, in the order in which the bodies were stored.
+        /// The keys of the entries that no thread is moving, in the order in which the bodies were stored.
         var order = Heap<SharingKey, UInt64>()
         var byteCount = 0
-        /// The part of ``byteCount`` that no thread moves.
+        /// The part of ``byteCount`` that no thread is moving.
         var restingByteCount = 0
         var lastNumber: UInt64 = 0
 
@@ -73,7 +73,7 @@ public final class PartialBodyStore: Sendable {
     /// The maximum number of bytes to keep in memory.
     public let byteLimit: Int
 
-    /// The maximum number of bytes to keep on disk, of bodies that were moved there from memory.
+    /// The maximum number of bytes to keep on disk for bodies that were moved there from memory.
     public let diskByteLimit: Int64
 
     /// The time for which a body stays on disk after it was last written.
@@ -117,9 +117,10 @@ public final class PartialBodyStore: Sendable {
         releaseAll(to: nil).reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Releases all bodies from memory, and moves them to disk if there is a `store` and they can be written there.
+    /// Releases all bodies from memory, and moves them to disk if `store` isn't nil and they can be written there.
     ///
-    /// This method blocks on disk I/O. A body can be taken until it is on disk, and is then not among the result.
+    /// This method blocks on disk I/O. Another thread can take a body until it is on disk; the result doesn't include
+    /// such a body.
     func releaseAll(to store: PartialStore?) -> [Release] {
         let entries = state.withLock { state in
             let entries = state.entries
@@ -185,7 +186,7 @@ public final class PartialBodyStore: Sendable {
 
     /// Writes a body to disk, and returns whether it, or more of the resource, is there.
     private func spill(_ entry: Entry, to store: PartialStore) -> Bool {
-        // The body may contain bytes of another user than that of the location.
+        // The body may contain bytes of a user other than the user of the location.
         let isUnverified = entry.body.representation.hasUnverifiedCredentials && entry.location.request.account == nil
         guard entry.location.mayBeOnDisk, !isUnverified else { return false }
         let partial = PartialFile(entry.body, store: store, location: entry.location)

@@ -3,14 +3,14 @@ public import Foundation
 extension ResumeData {
     /// Finds the file that contains the bytes, and checks that it is the file that was recorded.
     ///
-    /// It must be a regular file of exactly ``receivedByteCount`` bytes that belongs to the user of this process and
-    /// has no other hard links. Symbolic links aren't followed.
+    /// The file must be a regular file of exactly ``receivedByteCount`` bytes that belongs to the user of this process
+    /// and has no other hard links. Symbolic links aren't followed.
     ///
     /// - Parameter directory: The only directory to search. If it is `nil`, ``recordedPath`` is tried first, and then
     ///   the temporary directory, where URLSession keeps its files. The files of a background session are elsewhere: in
     ///   `com.apple.nsurlsessiond/Downloads/` and the bundle's identifier, below the caches directory.
     /// - Returns: The URL of the file.
-    /// - Throws: A ``DownloadError``; its code is ``DownloadError/Code/resumeDataUnusable`` if there is no such file.
+    /// - Throws: A ``DownloadError``; its code is ``DownloadError/Code/resumeDataUnusable`` if the file isn't found.
     public func temporaryFile(in directory: URL? = nil) throws(DownloadError) -> URL {
         let disk = POSIXFileSystem()
         let file = try openTemporaryFile(in: directory, on: disk)
@@ -70,7 +70,7 @@ extension ResumeData {
         }
     }
 
-    /// Returns why the file can't contain the recorded bytes, or `nil` if it may.
+    /// Returns the reason why the file can't contain the recorded bytes, or `nil` if it may contain them.
     func reasonAgainst(_ information: FileInformation, _ owner: FileOwner) throws(FileFailure) -> String? {
         guard information.kind == .regular else { return "the temporary file is not a regular file" }
         guard try owner.isPrivate(information) else {

@@ -3,7 +3,7 @@ public import struct Foundation.URL
 
 /// The resume data that URLSession on Apple platforms creates when a download task stops.
 ///
-/// Resume data says where the received bytes are, and of which resource they are. It comes from
+/// Resume data identifies the resource and the file that contains the received bytes. It comes from
 /// `cancel(byProducingResumeData:)`, or from the `userInfo` of an error. With this type, the download continues without
 /// URLSession, even from another URL. Resume data can be read on every platform.
 ///
@@ -14,8 +14,8 @@ public import struct Foundation.URL
 /// ```
 ///
 /// All of Apple's formats are supported: XML and binary property lists, and keyed archives of them. Every value is
-/// checked before it is used. However, resume data says which file is used for the bytes of the download, so read it
-/// only from a location that no other user can write to.
+/// checked before it is used. However, resume data names the file whose bytes the download uses, so read it only from a
+/// location to which no other user can write.
 public struct ResumeData: Sendable, Hashable {
     /// The http or https URL that the bytes came from, as it was passed to the task.
     public let downloadURL: URL
@@ -31,7 +31,8 @@ public struct ResumeData: Sendable, Hashable {
 
     /// The range that the last of several requests asked for, such as `1024-`.
     ///
-    /// Some systems recorded it for a download that had been resumed before. It doesn't affect what the file contains.
+    /// Some systems recorded this range for a download that had been resumed before. The range doesn't affect the
+    /// contents of the file.
     public let byteRange: String?
 
     /// The name of the file that contains the bytes, such as `CFNetworkDownload_TySS5B.tmp`.
@@ -44,7 +45,7 @@ public struct ResumeData: Sendable, Hashable {
 
     /// The version of the format; versions 1, 2, 4, and 5 are known.
     ///
-    /// Later versions are read as long as the values that they share with the known versions have the same form.
+    /// Later versions are read if the values that they share with the known versions have the same form.
     public let version: Int?
 
     /// A Boolean value that indicates whether a validator can prove that the server still has the same object.
@@ -63,7 +64,8 @@ public struct ResumeData: Sendable, Hashable {
 
     /// Creates resume data from the contents of a file.
     ///
-    /// - Throws: The errors of ``init(_:)``, also if the URL isn't that of a regular file or the file can't be read.
+    /// - Throws: The errors of ``init(_:)``, including the case that the URL doesn't refer to a regular file or the
+    ///   file can't be read.
     public init(contentsOf file: URL) throws(DownloadError) {
         try self.init(Self.contents(of: file))
     }

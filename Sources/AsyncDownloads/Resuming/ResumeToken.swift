@@ -71,7 +71,7 @@ public struct ResumeToken: Sendable, Hashable {
 
     package private(set) var received: IntervalSet
 
-    /// The number of ranges that a token contains at most, so that its size and the time to use it are limited.
+    /// The maximum number of ranges in a token, which limits its size and the time to use it.
     private static let maximumRangeCount = 1_024
 
     /// The number of bytes in ``receivedRanges``.
@@ -147,7 +147,7 @@ public struct ResumeToken: Sendable, Hashable {
         self.partialDirectory = partialDirectory
         self.partialName = partialName
         if let fault = validationError { throw .unusable(fault) }
-        // After the validation, which concerns all ranges.
+        // The ranges are reduced after the validation, which checks all of them.
         self.received.keepLongest(Self.maximumRangeCount)
     }
 }

@@ -13,7 +13,7 @@ public import struct Foundation.URL
 /// The closure is called when the server responds with 401, 403, or 410, and before a request after
 /// ``DownloadRequest/urlExpiration``. All downloads that share a transfer share one call at a time, in a task that is
 /// canceled when no download waits for it anymore. If a fresh URL is refused as well, the download fails with the
-/// server's response, unless the refusal follows something else, such as a lost connection, another response, or a
+/// server's response, unless another event occurred in between, such as a lost connection, another response, or a
 /// pause. After ten refreshes without an accepted response, a refusal is final in any case. An error that the closure
 /// throws counts as a failed attempt (``DownloadError/Code/urlRefreshFailed``).
 public struct URLRefresh: Sendable {

@@ -1,7 +1,7 @@
 /// A text that is compared and hashed by its bytes.
 ///
-/// A `String` is equal to another one of equivalent characters, such as a letter with its accent in one or in two
-/// scalars. Files, headers, and names that others have chosen are different if their bytes are.
+/// Two `String` values are equal if their characters are canonically equivalent, such as an accented letter in one or
+/// two scalars. File names, headers, and other external names differ if their bytes differ.
 struct ByteText: Sendable, Hashable {
     let text: String
 

@@ -8,7 +8,7 @@ internal import Glibc
 
 /// The number of files that the process may have open.
 enum DescriptorLimit {
-    /// The present limit; `nil` if there is none.
+    /// The current limit; `nil` if the number is unlimited.
     static var current: Int? {
         #if canImport(Darwin) || canImport(Musl)
         let resource = RLIMIT_NOFILE

@@ -36,12 +36,12 @@ struct Log: Sendable {
     }
     #endif
 
-    /// Logs what happens in the normal course of a transfer.
+    /// Logs an event in the normal course of a transfer.
     func debug(_ text: String, _ error: (any Error)? = nil, url: String? = nil) {
         output(LogMessage(text, level: .debug, error: error.map { "\($0)" }, url: url))
     }
 
-    /// Logs something that had a cost, such as a failure or discarded bytes.
+    /// Logs an event that had a cost, such as a failure or discarded bytes.
     func notice(_ text: String, _ error: (any Error)? = nil, url: String? = nil) {
         output(LogMessage(text, error: error.map { "\($0)" }, url: url))
     }

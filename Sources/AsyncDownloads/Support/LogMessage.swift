@@ -1,19 +1,19 @@
-/// A message for the operator of a program, such as that received bytes had to be discarded.
+/// A message for the operator of a program, for example about discarded bytes.
 ///
 /// It contains no secrets: neither header values nor the user, the query, or the fragment of a URL.
 public struct LogMessage: Sendable, Hashable, CustomStringConvertible {
     /// The importance of a message.
     public enum Level: Sendable, Hashable, CaseIterable {
-        /// What happens in the normal course of a download.
+        /// An event in the normal course of a download.
         case debug
-        /// What had a cost, such as a failure or discarded bytes.
+        /// An event that had a cost, such as a failure or discarded bytes.
         case notice
     }
 
     /// The importance of the message.
     public var level: Level
 
-    /// What has happened, without the names of hosts and files.
+    /// A description of the event, without the names of hosts and files.
     public var text: String
 
     /// The description of the error that is the reason, which may contain the names of hosts and files.

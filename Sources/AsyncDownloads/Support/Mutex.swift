@@ -1,4 +1,4 @@
-/// A value that is reached only while a lock is held, with the interface of the standard library's `Mutex`.
+/// A value that is accessible only while a lock is held, with the interface of the standard library's `Mutex`.
 ///
 /// The standard library's own type needs iOS 18 and macOS 15. On Linux it locks by system calls that the thread
 /// sanitizer does not see (Swift 6.3), so that the sanitizer reports a race wherever a value is protected and hides the

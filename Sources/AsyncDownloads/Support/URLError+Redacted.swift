@@ -24,7 +24,7 @@ extension URLError {
 func withoutURLs(_ error: (any Error)?) -> (any Error)? {
     if let error = error as? URLError { return error.redacted }
     #if canImport(FoundationNetworking)
-    // On Linux, there is no bridging from `NSError` to `URLError`.
+    // On Linux, `NSError` isn't bridged to `URLError`.
     if let error = error as? NSError, error.domain == NSURLErrorDomain {
         return URLError(URLError.Code(rawValue: error.code) ?? .unknown, userInfo: error.userInfo).redacted
     }
@@ -32,6 +32,6 @@ func withoutURLs(_ error: (any Error)?) -> (any Error)? {
     return error
 }
 #else
-/// Returns the error, which is none of URLSession.
+/// Returns the error unchanged, because this build doesn't use URLSession.
 func withoutURLs(_ error: (any Error)?) -> (any Error)? { error }
 #endif

@@ -26,7 +26,7 @@ package struct SystemTimeSource: TimeSource {
     }
 }
 
-/// Timers that share one dispatch source: a source for each download took a noticeable part of the time of small files.
+/// Timers that share one dispatch source, because a source for each download would slow down small files noticeably.
 ///
 /// A canceled timer releases its action, with everything the action holds, at once. A block that is passed to
 /// `asyncAfter` would stay in its queue until its time, even if it was canceled: a server that downloads with deadlines
@@ -119,7 +119,7 @@ extension HTTPDate {
     /// A date that is not a number counts as the end of the range.
     init(_ date: Date, rounding: FloatingPointRoundingRule = .down) {
         let seconds = date.timeIntervalSince1970.rounded(rounding)
-        // Beyond the range of HTTPDate, and within that of Int64.
+        // The bound is beyond the range of HTTPDate, and within the range of Int64.
         let bound = 1e12
         self.init(secondsSinceEpoch: Int64(seconds.isNaN ? bound : min(max(seconds, -bound), bound)))
     }

@@ -94,7 +94,7 @@ extension BackgroundCore {
         if case .received(let received) = record.stage {
             return received.fileName == body.fileName ? [] : removal(of: [body.fileName])
         }
-        // What the attempt continued from is no longer known, so its length has to prove the file.
+        // It is no longer known from which bytes the attempt continued, so the length has to prove the file.
         var review = review(record, url: nil, wasResumed: true)
         review.hasChecksum = false
         guard !record.openDeliveries.isEmpty, case .whole(let info) = review.verdict(on: body) else {
@@ -124,7 +124,7 @@ extension BackgroundCore {
 
     private mutating func ended(_ name: DaemonTaskName) -> [Action] {
         guard let record = journal.record(for: name), record.isHandedOver else { return [] }
-        // The file would have arrived before; its callback is lost if the process ended between the two.
+        // The file would have arrived first. Its callback is lost if the process ended between the two events.
         return failed(name, .fileMissing, nil)
     }
 
@@ -177,7 +177,7 @@ extension BackgroundCore {
                 record.id, DownloadError(.connectionLost, "the system canceled the task"), resumeData: resumeData,
                 removing: old)
         case .transfer(let error) where error.code == .sessionInUse:
-            // The task has not run, so it has not used up what it was to continue from.
+            // The task has not run, so its resume data is still valid.
             return retryOrFail(
                 record.id, error, resumeData: resumeData ?? task.resumeData,
                 removing: resumeData == nil ? [] : old)

@@ -4,8 +4,8 @@ internal import Foundation
 extension BackgroundCore {
     /// Hands over as many waiting downloads as the limit permits.
     ///
-    /// In the background, only those that a caller has just requested, and further attempts of those that had a task
-    /// before, are handed over: a task that is started there is delayed by the system, longer with each launch.
+    /// In the background, only downloads that a caller has just requested and repeated attempts are handed over,
+    /// because the system delays tasks that are started in the background, longer with each launch.
     package mutating func handOver() -> [Action] {
         var room = options.maximumTaskCount - journal.handedOverCount
         guard room > 0, !isDisconnected else { return [] }
@@ -48,7 +48,8 @@ extension BackgroundCore {
 
     /// Processes that another process has the session, which therefore has none of the tasks in `started`.
     ///
-    /// What a caller of this process waits for fails. What earlier processes have recorded waits for the session.
+    /// Downloads for which a caller of this process waits fail. Downloads that earlier processes recorded wait for the
+    /// session.
     package mutating func sessionIsInUse(_ started: Set<DaemonTaskName>, _ error: DownloadError) -> [Action] {
         for name in started { notStarted(name) }
         let refused = journal.records.filter { asked.contains($0.id) && $0.isReadyForHandOver }
@@ -62,7 +63,7 @@ extension BackgroundCore {
         return !record.deliveries.contains { if case .placed? = $0.outcome { true } else { false } }
     }
 
-    /// Whether the resume data of an attempt is of a task that may use other networks.
+    /// Returns whether the resume data of an attempt comes from a task that may use other networks.
     ///
     /// The service keeps the permissions of that task, so its bytes have to be requested in another way.
     package func resumesOnOtherNetworks(_ name: DaemonTaskName) -> Bool {
@@ -82,7 +83,7 @@ extension BackgroundCore {
     /// Removes the resume data of an attempt that is about to start, because its file cannot be read, or because a task
     /// that continues from it could use other networks.
     ///
-    /// Otherwise, the response to a request without a range would be taken for that of a continued one.
+    /// Otherwise, the response to a request without a range would be mistaken for the response to a continued request.
     ///
     /// - Parameter base: The first bytes, which the next task continues.
     package mutating func removeResumeData(of name: DaemonTaskName, replacedBy base: BackgroundBase? = nil) {

@@ -45,7 +45,7 @@ extension BackgroundCore {
         _ id: Int, _ error: DownloadError, resumeData: String?, removing files: some Sequence<String>
     ) -> [Action] {
         guard var record = journal[id] else { return removal(of: files) }
-        // Bytes that are not kept are no progress, such as those of an error page.
+        // Bytes that are not kept, such as the bytes of an error page, do not count as progress.
         if record.keep(resumeData, received: progress[id]?.received ?? 0) { refreshed.remove(id) }
         let policy = RetryPolicy(maximumRetries: record.resource.maximumRetryCount)
         guard !record.openDeliveries.isEmpty,
@@ -94,7 +94,7 @@ extension BackgroundRecord {
         return .seconds(count)
     }
 
-    /// Takes the task back, and keeps its resume data, if any, for the next one.
+    /// Records that no task is with the system, and keeps the resume data, if any, for the next task.
     ///
     /// - Returns: Whether the record has more bytes than ever.
     @discardableResult

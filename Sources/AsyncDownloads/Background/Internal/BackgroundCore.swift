@@ -68,7 +68,7 @@ package struct BackgroundCore: Sendable {
     /// Adds a destination for a resource, to its existing record or to a new one.
     ///
     /// - Parameter isInPlace: Returns whether a file that was placed before is still there. If it is, it is the outcome.
-    /// - Returns: The number of the record, and that of the delivery that serves the destination.
+    /// - Returns: The number of the record, and the number of the delivery that serves the destination.
     package mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool,
         defaultFileName: String? = nil, checksum: String?, maximumByteCount: Int64?,
@@ -105,8 +105,8 @@ package struct BackgroundCore: Sendable {
                     number = wanted.id
                 }
                 if let subscriber, let index = record.deliveries.firstIndex(where: { $0.id == number }) {
-                    // Those of an earlier process whose handles were not restored have no reader. In an app group, they may
-                    // be those of another process that is running.
+                    // Subscribers of an earlier process whose handles were not restored have no reader. In an app
+                    // group, they may belong to another running process.
                     if !isShared { record.deliveries[index].subscribers.removeAll { !callers.contains($0.id) } }
                     record.deliveries[index].add(subscriber)
                 }
@@ -144,7 +144,7 @@ package struct BackgroundCore: Sendable {
         return (id, delivery, actions + handOver())
     }
 
-    /// Returns the record that has an open delivery to the path, other than those of the resource.
+    /// Returns a record of another resource that has an open delivery to the path.
     package func recordPlacing(at path: ContainerPath, otherThan resource: BackgroundResource) -> Int? {
         journal.records.first { record in
             record.openDeliveries.contains { $0.path == path } && record.resource.key != resource.key
@@ -251,7 +251,7 @@ package struct BackgroundCore: Sendable {
         return [.cancel(name, generation: record.generation)]
     }
 
-    /// Forgets what callers of this process want, because they have ended.
+    /// Forgets the requests of callers of this process, because they have ended.
     mutating func forgetCallers() {
         (asked, callers, refreshable) = ([], [], [])
     }
@@ -280,13 +280,13 @@ extension BackgroundDelivery {
 }
 
 extension BackgroundRecord {
-    /// Permits as many failures as at first, because a caller has asked for the file.
+    /// Refills the retry budget, because a caller has requested the file.
     mutating func refillRetries() {
         (freshStartCount, notBefore) = (0, nil)
         retries.refill(found: receivedByteCount)
     }
 
-    /// Whether a later request for the resource would continue from what the record has.
+    /// Whether a later request for the resource would continue from the bytes of the record.
     var hasUsefulBytes: Bool {
         switch stage {
         case .idle(let resumeData): resumeData != nil || base != nil

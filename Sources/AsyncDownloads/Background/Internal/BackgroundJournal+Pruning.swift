@@ -4,8 +4,7 @@ extension BackgroundJournal {
     /// The number of delivered files that are remembered.
     static let maximumDeliveredCount = 500
 
-    /// Removes what is no longer needed: old records of delivered files, and the bytes of canceled downloads that have
-    /// been kept for longer than the options say.
+    /// Removes old records of delivered files, and bytes of canceled downloads older than the options permit.
     ///
     /// Outcomes that the app has not received are kept.
     mutating func prune(before now: Int64) {

@@ -74,7 +74,7 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
         index(of: id).map { records[$0] }
     }
 
-    /// Returns the record of the same resource that can serve a further request.
+    /// Returns the record of the same resource that can serve another request.
     package func record(of resource: BackgroundResource) -> BackgroundRecord? {
         let key = resource.key
         return records.last { $0.resource.name == resource.name && $0.resource.key == key }
@@ -113,7 +113,7 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
         return lastNumber
     }
 
-    /// Changes a record, and returns what `body` returns; nil if there is no such record.
+    /// Changes a record, and returns the result of `body`; nil if the record does not exist.
     @discardableResult
     mutating func update<Value>(_ id: Int, _ body: (inout BackgroundRecord) -> Value) -> Value? {
         guard let index = index(of: id) else { return nil }
@@ -122,7 +122,7 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
         return body(&records[index])
     }
 
-    /// Replaces the contents by those of a merge with the changes of another process.
+    /// Replaces the contents with the result of a merge with the changes of another process.
     mutating func replace(records: [BackgroundRecord], generations: [Generation], lastNumber: Int) {
         revision.number += 1
         self.records = records
@@ -139,7 +139,7 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     /// Uses `options` for new tasks; a new generation begins if the system's tasks are configured differently.
     ///
     /// A generation without tasks ends, and its number is used again. The number follows into the identifier of the
-    /// system's session, so the identifier is the caller's own as long as all tasks have the same settings.
+    /// system's session, so the system uses the caller's identifier unchanged while all tasks have the same settings.
     ///
     /// - Parameter reserved: The numbers of sessions that exist in this process, whose settings cannot be changed.
     mutating func use(_ options: BackgroundOptions, reserving reserved: Set<Int> = []) {

@@ -1,4 +1,4 @@
-/// One download as the journal records it: what is requested, what is delivered where, and how far it has got.
+/// One download as the journal records it: the requested resource, the destinations, and the stage of the transfer.
 ///
 /// The record contains no secrets: a request with secret headers is refused before it gets here.
 package struct BackgroundRecord: Sendable, Hashable, Codable {
@@ -43,7 +43,7 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     package var isPaused = false
     /// The number of times that the download started anew because its bytes or its task were lost.
     package var freshStartCount = 0
-    /// The failures that the download has left, which bytes that were kept renew.
+    /// The number of failures that the download has left; it is refilled when bytes were kept.
     var retries: RetryBudget
     /// The time before which the next task does not start, in seconds since 1970.
     package var notBefore: Int64?
@@ -51,7 +51,7 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     package var receivedByteCount: Int64 = 0
     /// The URL that has replaced the resource's because a server had refused it.
     package var freshURL: String?
-    /// The URL that the resume data is of.
+    /// The URL to which the resume data belongs.
     package var resumeURL: String?
     /// The networks that a task which continues from the resume data may use; nil for all.
     package var resumeNetworks: PermittedNetworks?
@@ -130,7 +130,7 @@ package struct BackgroundBase: Sendable, Hashable, Codable {
 /// A resource as the journal records it.
 package struct BackgroundResource: Sendable, Hashable, Codable {
     package var url: String
-    /// The headers, all of which are public, as name and value pairs.
+    /// The nonsecret headers, as name and value pairs.
     package var headers: [[String]]
     package var identity: String?
     package var account: String?
@@ -205,10 +205,10 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
         self.maximumByteCount = maximumByteCount
     }
 
-    /// The path at which the file is placed; nil as long as its name is not chosen.
+    /// The path at which the file is placed; nil until its name is chosen.
     var path: ContainerPath? { choosesName ? chosenPath : destination }
 
-    /// Records one more download that the delivery serves, as long as there are few.
+    /// Records another download that the delivery serves, up to a maximum number.
     mutating func add(_ subscriber: Recipient) {
         guard !subscribers.contains(where: { $0.id == subscriber.id }),
             subscribers.count < RecordedSubscriber.maximumCount

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The decision what the file of a finished task is worth.
+/// The review that decides whether the file of a finished task can be used.
 ///
-/// A task "finishes" whatever the server has responded, and a task that continued from resume data has produced files
-/// without their beginning. The head and the length decide before anything else happens with the file.
+/// A task "finishes" even if the server responded with an error, and tasks that continued from resume data have
+/// produced files without their first bytes. The head and the length decide before anything else happens with the file.
 package struct FinishedTaskReview: Sendable {
     /// The result of the review.
     package enum Verdict: Sendable {
@@ -80,7 +80,7 @@ package struct FinishedTaskReview: Sendable {
         }
         let interpreter = ResponseInterpreter(
             requested: .everything, known: nil, received: 0, url: body.head.url, decodesContent: true, date: date)
-        // The metadata is that of the representation, which a 200 response would have stated as well.
+        // The metadata describes the whole representation, as in a 200 response.
         var complete = head
         complete.status = StatusCode(200)
         complete.headers["Content-Length"] = "\(length)"

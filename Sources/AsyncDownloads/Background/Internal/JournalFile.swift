@@ -5,7 +5,7 @@
 package struct JournalFile: Sendable {
     /// The result of reading the file.
     package enum Reading: Sendable {
-        /// There is no file, so no download is recorded.
+        /// The file does not exist, so no download is recorded.
         case missing
         case journal(BackgroundJournal)
         /// The file exists, and its contents are unknown. It must not be overwritten.
@@ -52,7 +52,7 @@ package struct JournalFile: Sendable {
         }
     }
 
-    /// Returns the journal in the file; nil if there is no file.
+    /// Returns the journal in the file; nil if the file does not exist.
     func journal() throws(DownloadError) -> BackgroundJournal? {
         switch read() {
         case .missing: nil

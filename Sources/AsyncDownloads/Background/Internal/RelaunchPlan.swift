@@ -1,4 +1,4 @@
-/// The decision what has become of the downloads that an earlier process handed over to the system.
+/// The plan for the downloads that an earlier process handed over to the system, with a verdict for each one.
 ///
 /// The decision depends on the journal, the tasks that the system lists, and the events that have arrived. It has no
 /// effects: the same inputs give the same plan.
@@ -43,7 +43,7 @@ package struct RelaunchPlan: Sendable, Hashable {
     ///   - tasks: The listed tasks of each generation's session.
     ///   - events: The events that have arrived, in order; files and resume data that an earlier process has left in
     ///     the spool count as events.
-    ///   - isEverythingDelivered: Whether no further event about a task of an earlier process can arrive.
+    ///   - isEverythingDelivered: Whether no other event about a task of an earlier process can arrive.
     package init(
         _ journal: BackgroundJournal, tasks: [(generation: Int, task: DaemonTask)], events: [DaemonEvent],
         isEverythingDelivered: Bool

@@ -1,7 +1,8 @@
 /// The directory of a background session's files: finished bodies until they are placed, and resume data.
 ///
 /// The system removes a finished file when its callback returns. The callback therefore only moves the file here, next
-/// to a small file with the head of the response. What the file is worth is decided later, possibly by another process.
+/// to a small file with the head of the response. Whether the file can be used is decided later, possibly by another
+/// process.
 package struct Spool: Sendable {
     /// A file that was moved into the spool, and the head of the response that it came with.
     package struct Body: Sendable, Hashable {
@@ -64,9 +65,9 @@ package struct Spool: Sendable {
         guard let bytes = try? CheckedDocument.encode(head, kind: Self.headKind, version: Self.headVersion) else {
             return
         }
-        // The sync would take time in which the system may lose further completions (platform fact 3).
+        // During a sync, the system may lose other completions (platform fact 3).
         if (try? disk.replaceContents(of: path, by: bytes, isSynced: false)) == nil {
-            // The head of an earlier response must not be taken for that of this body.
+            // The head of an earlier response must not be used for this body.
             try? disk.remove(path)
         }
     }

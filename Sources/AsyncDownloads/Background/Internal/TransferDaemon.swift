@@ -36,7 +36,7 @@ package protocol DaemonEventReceiver: AnyObject, Sendable {
     /// A task has ended; `failure` is nil if it has finished, or if it ended without a file.
     func taskEnded(_ description: String?, _ failure: DaemonFailure?)
 
-    /// The resume data of a canceled task has arrived after the report of its end, which was without any.
+    /// The resume data of a canceled task has arrived after the report of its end, which contained none.
     func resumeDataArrived(_ description: String?, _ resumeData: Data)
 
     /// The session can no longer be used; its tasks may continue in a new session with the same identifier.
@@ -60,7 +60,8 @@ package struct DaemonTaskRequest: Sendable, Hashable {
     /// The time before which the transfer does not start, in seconds since 1970.
     package var earliestBegin: Int64?
     package var expectedByteCount: Int64?
-    /// The networks that the task may use; a task that continues from resume data keeps those of the task before.
+    /// The networks that the task may use; a task that continues from resume data keeps the networks of the earlier
+    /// task.
     package var networks = PermittedNetworks()
 
     package init(

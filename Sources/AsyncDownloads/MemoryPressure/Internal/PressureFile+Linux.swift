@@ -54,7 +54,7 @@ extension PressureFile.Trigger {
     /// All tasks that had work to do waited for memory.
     ///
     /// In a group with one busy process, all tasks wait whenever some do. The waiting time must therefore be much
-    /// longer than that of ``some``, or every warning would be critical.
+    /// longer than the time of ``some``, or every warning would be critical.
     static let full = Self("full 500000 2000000", .critical)
 
     private init(_ text: String, _ level: MemoryPressure) {

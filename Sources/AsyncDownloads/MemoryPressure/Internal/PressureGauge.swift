@@ -1,8 +1,8 @@
 /// A sign of memory pressure that the system reports to a process.
 enum PressureSign: Sendable, Hashable {
-    /// There was pressure of this level a moment ago; the system doesn't report its end.
+    /// Pressure of this level occurred a moment ago; the system doesn't report its end.
     case moment(MemoryPressure)
-    /// There is pressure of this level until the next report.
+    /// Pressure of this level lasts until the next report.
     case lasting(MemoryPressure)
 
     fileprivate var level: MemoryPressure {

@@ -89,7 +89,8 @@ extension PressureDescriptor {
         guard carriesBytes, !isBroken else { return (!isBroken, isBroken) }
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = systemRead(number, &buffer, buffer.count)
-        // Bytes beyond the buffer count as another signal. If another process has read the bytes, there is no signal.
+        // Bytes beyond the buffer count as another signal. If another process has read the bytes, they don't count as a
+        // signal.
         return (count > 0, count == 0 || count < 0 && errno != EAGAIN && errno != EINTR)
     }
 }

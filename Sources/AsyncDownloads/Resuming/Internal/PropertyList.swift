@@ -12,7 +12,7 @@ protocol PropertyList {
     func value(at number: Int) -> PropertyListValue?
 }
 
-/// A property-list value, as far as resume data needs it.
+/// A property-list value of a kind that resume data uses.
 enum PropertyListValue: Sendable, Hashable {
     case string(String)
     case integer(Int64)

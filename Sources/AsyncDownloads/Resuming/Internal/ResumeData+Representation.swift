@@ -13,7 +13,7 @@ extension ResumeData {
             lastModified: lastModified)
     }
 
-    /// The strong validator, or `nil` if there is none and the bytes prove nothing (rules 3 and 5).
+    /// The strong validator, or `nil` if the resume data contains none (rules 3 and 5).
     ///
     /// Resume data doesn't contain the date of the response, without which a modification date can't be known to be
     /// strong.

@@ -2,13 +2,13 @@ internal import struct Foundation.Data
 
 /// The dictionary in resume data, which is a property list or a keyed archive of one.
 ///
-/// The contents determine which of them it is, not the system. An archive is read without NSKeyedUnarchiver, which
-/// terminates the process for some malformed archives, and whose result for a well-formed archive depends on classes
-/// that don't exist on Linux.
+/// The contents determine the form, not the system. An archive is read without NSKeyedUnarchiver, which terminates the
+/// process for some malformed archives, and whose result for a well-formed archive depends on classes that don't exist
+/// on Linux.
 struct ResumeDictionary {
     private let list: any PropertyList
     private let entries: [String: Int]
-    /// The numbers of an archive's objects, which references point to.
+    /// The numbers of an archive's objects, to which references point.
     private let objects: [Int]
 
     /// - Throws: ``DownloadError/Code/resumeDataUnusable``, with the reason.

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ResumeToken {
-    /// Creates a token from what is kept on disk; the result is `nil` if the bytes can't be continued.
+    /// Creates a token from the unfinished download on disk; the result is `nil` if its bytes can't be continued.
     init?(_ unfinished: UnfinishedPartial, destination: DownloadRequest.Destination) throws(DownloadError) {
         let (record, representation) = (unfinished.location.request, unfinished.representation)
         guard let fileName = unfinished.fileName, let url = URL(string: record.url),
@@ -21,7 +21,7 @@ extension ResumeToken {
             partialName: fileName)
     }
 
-    /// Returns why `request` must not continue the bytes, or `nil` if it may, possibly after a proof.
+    /// Returns the reason why `request` must not continue the bytes, or `nil` if it may, possibly after verification.
     ///
     /// A checkpoint with an account says that its bytes were received for that account. Bytes of another account, or
     /// bytes that were received with unknown credentials, must not get such a checkpoint.

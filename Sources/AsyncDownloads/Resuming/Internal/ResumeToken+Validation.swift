@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ResumeToken {
-    /// The reason why the token is impossible, in words that don't reveal its values, or `nil` if it is valid.
+    /// The reason why the token is invalid, without its values, or `nil` if it is valid.
     var validationError: String? {
         for url in [url, finalURL].compactMap(\.self) {
             guard Origin(url) != nil else { return "a URL is not an http or https URL" }

@@ -1,5 +1,5 @@
 extension String {
-    /// Whether the string names a file in a directory, and can't name anything outside of it on any system.
+    /// Whether the string is the name of a file in a directory, and no path outside the directory on any system.
     var isBareFileName: Bool {
         1...255 ~= utf8.count && self != "." && self != ".."
             && !utf8.contains { "/\\".utf8.contains($0) || $0.isControl }
