@@ -19,7 +19,8 @@ public struct AuthorizationRequest: Sendable, Hashable {
     /// The values of `WWW-Authenticate` in the refusal (RFC 9110, 11.6.1); empty without a refusal.
     public var challenges: [String]
 
-    /// The number of the attempt, counted from 1 in each process; the request after a refusal belongs to the same attempt.
+    /// The number of the attempt, counted from 1 in each process; the request after a refusal belongs to the same
+    /// attempt.
     public var attempt: Int
 
     /// Creates a value with the given properties.

@@ -18,7 +18,8 @@ extension Download {
         public var progress: DownloadProgress
         /// The reason why the download waits; `nil` unless ``state`` is ``DownloadState/waiting``.
         public var waitingReason: WaitingReason?
-        /// The error that ended the download, or the error of the last attempt if ``state`` is ``DownloadState/retrying``.
+        /// The error that ended the download, or the error of the last attempt if ``state`` is
+        /// ``DownloadState/retrying``.
         public var error: DownloadError?
         /// The time of the next attempt, if the download waits for it and the time is known.
         public var nextAttempt: Date?
@@ -54,10 +55,10 @@ extension Download {
     /// ```
     ///
     /// A reader of this stream is an observer: it doesn't keep the download running, and neither leaving the loop nor
-    /// canceling its task affects the download. The stream never throws, and ends after the snapshot whose state is final,
-    /// or when the task is canceled. Changes that happen while the reader is busy are combined, and progress is reported at
-    /// the interval of ``Downloader/Configuration/progressInterval``. The final snapshot is always delivered. Each stream
-    /// has one reader; create another stream for a second one.
+    /// canceling its task affects the download. The stream never throws, and ends after the snapshot whose state is
+    /// final, or when the task is canceled. Changes that happen while the reader is busy are combined, and progress is
+    /// reported at the interval of ``Downloader/Configuration/progressInterval``. The final snapshot is always
+    /// delivered. Each stream has one reader; create another stream for a second one.
     ///
     /// After ``retry()``, a new stream follows the repeated download.
     public var updates: AsyncStream<Snapshot> {

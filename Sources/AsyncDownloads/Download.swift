@@ -130,8 +130,9 @@ public final class Download: Sendable {
 
     /// Cancels this download; ``file`` and ``events`` then throw ``DownloadError/Code/cancelled``.
     ///
-    /// Other downloads that share the transfer aren't affected. When the last one is canceled, the ``AbandonmentPolicy``
-    /// applies: by default, the transfer stops, and the next request for the resource continues from its bytes.
+    /// Other downloads that share the transfer aren't affected. When the last one is canceled, the
+    /// ``AbandonmentPolicy`` applies: by default, the transfer stops, and the next request for the resource continues
+    /// from its bytes.
     public func cancel() {
         withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: true) }
     }
@@ -149,8 +150,8 @@ public final class Download: Sendable {
     ///
     /// ``Downloader/restored()`` returns a download at each launch until its outcome is acknowledged. An outcome is
     /// acknowledged when ``file`` has returned the file or thrown the error, when a batch has delivered it, or when
-    /// ``DownloadList/remove(_:)`` has removed it. Call this method if the app follows the download by its ``events`` or
-    /// ``updates``.
+    /// ``DownloadList/remove(_:)`` has removed it. Call this method if the app follows the download by its ``events``
+    /// or ``updates``.
     ///
     /// The method has no effect before the download has ended, after a cancellation, and without a background session.
     public func acknowledge() {

@@ -10,9 +10,9 @@
 /// }
 /// ```
 ///
-/// By default, at most ten progress events per second are emitted. All events are delivered in order. If a consumer has a thousand unread events, some are
-/// omitted, and ``omitted(count:)`` reports how many. Later versions may add cases, so include a default case when you
-/// switch on an event.
+/// By default, at most ten progress events per second are emitted. All events are delivered in order. If a consumer has
+/// a thousand unread events, some are omitted, and ``omitted(count:)`` reports how many. Later versions may add cases,
+/// so include a default case when you switch on an event.
 #if hasAttribute(nonexhaustive)
 @nonexhaustive(warn)
 #endif
@@ -26,7 +26,8 @@ public enum DownloadEvent: Sendable {
     ///   - expectedByteCount: The length of the whole file in bytes, if the server reported it.
     ///   - isResumable: Whether an interruption loses no bytes, which requires a strong validator and a body without a
     ///     content coding.
-    ///   - suggestedName: The file name that the server suggests (RFC 6266), sanitized. It is `nil` in a background session.
+    ///   - suggestedName: The file name that the server suggests (RFC 6266), sanitized. It is `nil` in a background
+    ///     session.
     ///   - contentType: The media type, exactly as the server sent it. It is `nil` in a background session.
     case started(expectedByteCount: Int64?, isResumable: Bool, suggestedName: String?, contentType: String?)
 

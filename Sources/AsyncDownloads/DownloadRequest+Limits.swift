@@ -71,9 +71,9 @@ extension DownloadRequest {
     /// The networks that the download may use; `nil` uses the downloader's ``Downloader/Configuration/networkAccess``.
     ///
     /// If several handles share a transfer, it may use every network that one of them permits. A handle with
-    /// ``NetworkAccess/WhenUnavailable/fail`` ends alone if the others wait. ``Download/networkAccess`` changes the value
-    /// while the download runs. In a background session, the system applies the value to the download's tasks, and always
-    /// waits.
+    /// ``NetworkAccess/WhenUnavailable/fail`` ends alone if the others wait. ``Download/networkAccess`` changes the
+    /// value while the download runs. In a background session, the system applies the value to the download's tasks,
+    /// and always waits.
     public var networkAccess: NetworkAccess? {
         get { options.networkAccess }
         set { options.networkAccess = newValue }

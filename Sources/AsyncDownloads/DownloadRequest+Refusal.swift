@@ -21,7 +21,8 @@ extension DownloadRequest {
         return nil
     }
 
-    /// Returns the error of a response that the request refuses, apart from its closure; nil if it accepts the response.
+    /// Returns the error of a response that the request refuses, apart from its closure; nil if it accepts the
+    /// response.
     func refusal(of response: CandidateResponse) -> DownloadError? {
         var error: DownloadError?
         if let expectedByteCount, let count = response.representation.length, count != expectedByteCount {

@@ -9,12 +9,12 @@ public import Foundation
 extension DownloadRequest {
     /// Creates a request from a `URLRequest` of Foundation.
     ///
-    /// The URL and the header fields are used. A `timeoutInterval` other than Foundation's default of 60 seconds becomes the
-    /// ``idleTimeout``, and `allowsCellularAccess` becomes a part of ``networkAccess`` if it is false. Other properties, such
-    /// as the cache policy, have no effect.
+    /// The URL and the header fields are used. A `timeoutInterval` other than Foundation's default of 60 seconds
+    /// becomes the ``idleTimeout``, and `allowsCellularAccess` becomes a part of ``networkAccess`` if it is false.
+    /// Other properties, such as the cache policy, have no effect.
     ///
-    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/invalidRequest`` if the request has no URL, a method
-    ///   other than GET, or a body. Header fields that can't be sent are refused when the download starts.
+    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/invalidRequest`` if the request has no URL, a
+    ///   method other than GET, or a body. Header fields that can't be sent are refused when the download starts.
     public init(_ request: URLRequest, to destination: Destination) throws(DownloadError) {
         guard let url = request.url else { throw DownloadError(.invalidRequest, "the request has no URL") }
         guard request.httpMethod?.uppercased() ?? "GET" == "GET" else {

@@ -198,8 +198,8 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// Creates a request to download `url` into `directory`, under the name that the server suggests.
     ///
-    /// The name comes from Content-Disposition (RFC 6266) or, without it, is ``defaultFileName``. It is sanitized, so the
-    /// file is never outside the directory.
+    /// The name comes from Content-Disposition (RFC 6266) or, without it, is ``defaultFileName``. It is sanitized, so
+    /// the file is never outside the directory.
     public init(
         from url: URL, into directory: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,
         priority: Priority = .normal

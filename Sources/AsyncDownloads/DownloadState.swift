@@ -10,8 +10,8 @@ public enum DownloadState: String, Sendable, Hashable, CaseIterable {
     case retrying
     /// The download has stopped, and its bytes are kept.
     ///
-    /// When the last download of a transfer is paused while it receives, the state is ``downloading`` until the bytes are
-    /// stored. In a background session, it changes at once.
+    /// When the last download of a transfer is paused while it receives, the state is ``downloading`` until the bytes
+    /// are stored. In a background session, it changes at once.
     case paused
     /// Every byte has been received; the file is being verified and placed at its destination.
     case verifying

@@ -21,14 +21,15 @@ extension Downloader {
 
         /// The root certificates that are trusted in addition to the system's roots.
         ///
-        /// Only ``TransportChoice/nio`` and ``TransportChoice/httpClient`` support them. With URLSession or a background
-        /// session, every request of a downloader with additional trust roots fails with
+        /// Only ``TransportChoice/nio`` and ``TransportChoice/httpClient`` support them. With URLSession or a
+        /// background session, every request of a downloader with additional trust roots fails with
         /// ``DownloadError/Code/unsupported``.
         ///
         /// Default: none.
         public var additionalTrustRoots: TrustRoots?
 
-        /// The certificate and the key that are presented to servers that request a certificate; see ``ClientIdentity``.
+        /// The certificate and the key that are presented to servers that request a certificate; see
+        /// ``ClientIdentity``.
         ///
         /// With another transport than ``TransportChoice/nio``, or with a background session, every request fails with
         /// ``DownloadError/Code/unsupported``.
@@ -77,10 +78,12 @@ extension Downloader {
 
         /// The maximum number of transfers that run at the same time; other transfers wait.
         ///
-        /// A transfer that has received all bytes doesn't count while it waits for the disk to verify or place the file. At most
-        /// twice as many transfers as this number have open files, or fewer if the process may open few files.
+        /// A transfer that has received all bytes doesn't count while it waits for the disk to verify or place the
+        /// file. At most twice as many transfers as this number have open files, or fewer if the process may open few
+        /// files.
         ///
-        /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is less.
+        /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is
+        /// less.
         public var maximumConcurrentTransfers: Int?
 
         /// The maximum number of running transfers for each host; `nil` for a number that adapts to the host.
@@ -210,8 +213,8 @@ extension Downloader {
         /// Default: `nil`. Each unfinished file is then kept next to its destination, and bodies that are moved from
         /// memory to disk are kept in a directory of this app in the user's caches directory.
         ///
-        /// A sandboxed app on macOS may access a file that the user has chosen in a save panel, but no other file in its
-        /// directory. Set this property to a directory in the app's container then (see <doc:WhatIsKept>).
+        /// A sandboxed app on macOS may access a file that the user has chosen in a save panel, but no other file in
+        /// its directory. Set this property to a directory in the app's container then (see <doc:WhatIsKept>).
         public var partialsDirectory: URL?
 
         /// The identifiers of the app groups whose containers contain destinations.
@@ -254,8 +257,8 @@ extension Downloader {
         public var onLog: (@Sendable (LogMessage) -> Void)?
 
         #if ServerStack
-        /// The logger that receives the messages for the program's operator, with its own metadata; `nil` for the system's
-        /// log.
+        /// The logger that receives the messages for the program's operator, with its own metadata; `nil` for the
+        /// system's log.
         ///
         /// If a message concerns a URL or an error, it has the metadata `url`, without user and query, or `error`.
         /// ``onLog`` takes precedence. This property requires the trait `ServerStack`.

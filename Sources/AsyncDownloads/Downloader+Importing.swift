@@ -52,9 +52,9 @@ extension Downloader {
     ///     a modification date isn't a strong validator (RFC 9110, 8.8.2.2); an entity tag doesn't need it.
     /// - Throws: ``DownloadError/Code/invalidRequest`` if `request` is invalid,
     ///   ``DownloadError/Code/resumeDataUnusable`` if the temporary file isn't what was recorded,
-    ///   ``DownloadError/Code/partialInUse`` while `request` is being downloaded, ``DownloadError/Code/cancelled`` if the
-    ///   task was canceled before the download was started, a storage error, or the error with
-    ///   which ``start(_:)`` refuses the request. The returned handle reports later errors.
+    ///   ``DownloadError/Code/partialInUse`` while `request` is being downloaded, ``DownloadError/Code/cancelled`` if
+    ///   the task was canceled before the download was started, a storage error, or the error with which ``start(_:)``
+    ///   refuses the request. The returned handle reports later errors.
     @discardableResult
     public func adopt(
         _ resumeData: ResumeData, as request: DownloadRequest, temporaryFileIn directory: URL? = nil,

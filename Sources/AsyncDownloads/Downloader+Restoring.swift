@@ -5,14 +5,15 @@ extension Downloader {
     /// Returns the unfinished downloads that earlier processes left in `directory`, each one paused.
     ///
     /// ``Download/resume()`` continues a download from its bytes; ``Download/discard()`` removes it. If this downloader
-    /// is already downloading the resource, the returned download joins that transfer. For a download of this process that
-    /// hasn't ended, another handle is returned, and its state doesn't change.
+    /// is already downloading the resource, the returned download joins that transfer. For a download of this process
+    /// that hasn't ended, another handle is returned, and its state doesn't change.
     ///
     /// Each download has the ``Download/id`` and the ``DownloadRequest/userInfo`` that it had when its bytes were last
-    /// recorded. If several downloads shared a transfer, each one is returned, up to 16. Of the other properties of a request,
-    /// these are recorded: ``DownloadRequest/url``, ``DownloadRequest/identity``, ``DownloadRequest/account``, the nonsecret
-    /// headers, ``DownloadRequest/destination``, ``DownloadRequest/defaultFileName``, and ``DownloadRequest/checksum``. All
-    /// others have their defaults, such as ``DownloadRequest/networkAccess`` and the closures; `prepare` may set them.
+    /// recorded. If several downloads shared a transfer, each one is returned, up to 16. Of the other properties of a
+    /// request, these are recorded: ``DownloadRequest/url``, ``DownloadRequest/identity``, ``DownloadRequest/account``,
+    /// the nonsecret headers, ``DownloadRequest/destination``, ``DownloadRequest/defaultFileName``, and
+    /// ``DownloadRequest/checksum``. All others have their defaults, such as ``DownloadRequest/networkAccess`` and the
+    /// closures; `prepare` may set them.
     ///
     /// Secret headers are never written to disk; `prepare` may add them to a request before it is used. It must check
     /// ``DownloadRequest/url`` first. If `directory` contains files from others, for example the contents of an
@@ -30,9 +31,8 @@ extension Downloader {
     ///     ``Configuration/partialsDirectory``.
     ///   - includingSubdirectories: Whether the directories below `directory` are searched as well, each one under the
     ///     conditions above, but without accepting destinations elsewhere. The search covers 32 levels and 10,000
-    ///     directories. Symbolic links aren't followed. Subdirectories that can't be read, or to which every user can write,
-    ///     are omitted. Default:
-    ///     `false`.
+    ///     directories. Symbolic links aren't followed. Subdirectories that can't be read, or to which every user can
+    ///     write, are omitted. Default: `false`.
     ///   - prepare: A closure that is called with each request, one after another.
     /// - Throws: A ``DownloadError`` if the directory can't be read; ``DownloadError/Code/unsupported`` for a
     ///   background session, whose downloads ``restored()`` returns.

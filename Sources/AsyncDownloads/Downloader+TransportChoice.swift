@@ -9,8 +9,8 @@ extension Downloader {
 
         /// URLSession on Apple platforms; elsewhere, the engine over SwiftNIO.
         ///
-        /// That engine requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead, and the
-        /// process writes one warning to standard error.
+        /// That engine requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead, and
+        /// the process writes one warning to standard error.
         public static let automatic = Self(kind: automaticKind, isAutomatic: true)
         /// Foundation's URLSession.
         ///
@@ -20,8 +20,8 @@ extension Downloader {
         /// On Linux, up to Swift 6.3, a response with trailers, or one that ends within its head, terminates the
         /// process; a response that ignores the requested range may use as much memory as it is long; and the first
         /// exchange of each connection occupies a thread until it ends, even if no data arrives. See
-        /// <doc:URLSessionOnLinux>. There, with the trait `ServerStack` but without the trait `LinuxURLSession`, every request
-        /// fails with ``DownloadError/Code/unsupported``.
+        /// <doc:URLSessionOnLinux>. There, with the trait `ServerStack` but without the trait `LinuxURLSession`, every
+        /// request fails with ``DownloadError/Code/unsupported``.
         public static let urlSession = Self(kind: .urlSession)
         /// The AsyncHTTPClient library.
         ///
@@ -31,10 +31,11 @@ extension Downloader {
         public static let httpClient = Self(kind: .httpClient)
         /// The package's own HTTP/1.1 engine over SwiftNIO.
         ///
-        /// Idle connections are bounded over all hosts: at most 256, and at most an eighth of the number of files that the
-        /// process may open. If no descriptor is available for a connection, idle ones are closed, and the request waits for
-        /// up to 30 seconds. A request is sent again, once, if a kept connection turns out to be closed. A cancellation or a
-        /// shutdown takes effect at once, also while a connection is being established. TLS 1.2 is the oldest version.
+        /// Idle connections are bounded over all hosts: at most 256, and at most an eighth of the number of files that
+        /// the process may open. If no descriptor is available for a connection, idle ones are closed, and the request
+        /// waits for up to 30 seconds. A request is sent again, once, if a kept connection turns out to be closed. A
+        /// cancellation or a shutdown takes effect at once, also while a connection is being established. TLS 1.2 is
+        /// the oldest version.
         ///
         /// Without the trait `ServerStack`, every request fails with ``DownloadError/Code/unsupported``.
         public static let nio = Self(kind: .nio)

@@ -13,9 +13,9 @@ public import struct Foundation.URL
 /// If the proxy refuses the tunnel, the download fails with ``DownloadError/Code/proxyFailed``. If a proxy can't be
 /// reached, no direct connection is made.
 ///
-/// Only ``Downloader/TransportChoice/nio`` uses this setting. URLSession uses the system's settings on Apple platforms, and reads
-/// the variables of the environment on Linux. With another engine or a background session, every request of a downloader
-/// with ``none`` or ``server(_:except:)`` fails with ``DownloadError/Code/unsupported``.
+/// Only ``Downloader/TransportChoice/nio`` uses this setting. URLSession uses the system's settings on Apple platforms,
+/// and reads the variables of the environment on Linux. With another engine or a background session, every request of a
+/// downloader with ``none`` or ``server(_:except:)`` fails with ``DownloadError/Code/unsupported``.
 public struct ProxyChoice: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case environment
@@ -45,8 +45,8 @@ public struct ProxyChoice: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - url: The address of the proxy.
-    ///   - exceptions: Hosts that are requested without the proxy: names, which include all names below them; addresses;
-    ///     networks, such as `10.0.0.0/8`; or `*` as the only element, for all hosts.
+    ///   - exceptions: Hosts that are requested without the proxy: names, which include all names below them;
+    ///     addresses; networks, such as `10.0.0.0/8`; or `*` as the only element, for all hosts.
     public static func server(_ url: URL, except exceptions: [String] = []) -> Self {
         Self(kind: .server(url.absoluteString, exceptions: exceptions))
     }

@@ -13,8 +13,8 @@ struct ProxyExceptions: Sendable, Hashable {
 
     /// Creates the exceptions from a list with entries separated by commas or white space.
     ///
-    /// An entry is a name, which includes all names below it and may begin with a dot; an address; a network in the form
-    /// `192.168.0.0/16`; or a list that is only `*`, for all hosts. Entries of another form match no host.
+    /// An entry is a name, which includes all names below it and may begin with a dot; an address; a network in the
+    /// form `192.168.0.0/16`; or a list that is only `*`, for all hosts. Entries of another form match no host.
     init(_ list: String) {
         let words = list.split { $0 == "," || $0.isWhitespace }
         entries = words == ["*"] ? [.everything] : words.compactMap(Self.entry)

@@ -16,7 +16,8 @@ internal import NIOSSL
 /// Use trust roots for servers of a private certification authority, or for a server with a self-signed certificate.
 /// Host names and validity periods are checked as usual. The certificates are read once, when the value is created.
 ///
-/// Only ``Downloader/TransportChoice/httpClient`` and ``Downloader/TransportChoice/nio`` support additional trust roots.
+/// Only ``Downloader/TransportChoice/httpClient`` and ``Downloader/TransportChoice/nio`` support additional trust
+/// roots.
 public struct TrustRoots: Sendable, Hashable {
     #if ServerStack
     /// The certificates, at least one.

@@ -26,8 +26,8 @@ public struct ExistingFilePolicy: Sendable, Hashable {
     /// The file is ignored, and replaced by the downloaded one.
     public static let replace = Self(kind: .replace)
 
-    /// The download fails with ``DownloadError/Code/destinationExists`` if a file exists when the download starts, or when
-    /// the downloaded file gets its name.
+    /// The download fails with ``DownloadError/Code/destinationExists`` if a file exists when the download starts, or
+    /// when the downloaded file gets its name.
     ///
     /// In a directory where the name is chosen (``DownloadRequest/Destination-swift.enum/directory(_:)``), the name
     /// from the URL is checked when the download starts, and the name that the server suggests when it responds.

@@ -10,8 +10,9 @@
 /// available. This uses no retry. Requests to the local machine (`localhost`, 127.0.0.0/8, and ::1) are always
 /// permitted.
 ///
-/// Linux doesn't report whether a network is cellular, expensive, or constrained, so only ``whenUnavailable`` has an effect
-/// there. The machine counts as having no network if no interface except the loopback interface is up and has an address.
+/// Linux doesn't report whether a network is cellular, expensive, or constrained, so only ``whenUnavailable`` has an
+/// effect there. The machine counts as having no network if no interface except the loopback interface is up and has an
+/// address.
 public struct NetworkAccess: Sendable, Hashable {
     /// A Boolean value that indicates whether cellular networks may be used.
     ///

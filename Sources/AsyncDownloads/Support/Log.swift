@@ -7,8 +7,8 @@ internal import Logging
 
 /// A log for operators.
 ///
-/// Its messages go to the closure or the logger of the configuration or, without one, to the unified log on Apple's platforms
-/// and to swift-log elsewhere. On Linux without the trait `ServerStack`, nothing is logged then.
+/// Its messages go to the closure or the logger of the configuration or, without one, to the unified log on Apple's
+/// platforms and to swift-log elsewhere. On Linux without the trait `ServerStack`, nothing is logged then.
 struct Log: Sendable {
     private let output: @Sendable (LogMessage) -> Void
 

@@ -67,7 +67,8 @@ package struct BackgroundCore: Sendable {
 
     /// Adds a destination for a resource, to its existing record or to a new one.
     ///
-    /// - Parameter isInPlace: Returns whether a file that was placed before is still there. If it is, it is the outcome.
+    /// - Parameter isInPlace: Returns whether a file that was placed before is still there. If it is, it is the
+    ///   outcome.
     /// - Returns: The number of the record, and the number of the delivery that serves the destination.
     package mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool,
@@ -191,8 +192,8 @@ package struct BackgroundCore: Sendable {
 
     /// Records that the app has received the outcome of a delivery.
     ///
-    /// The delivery is needed until all downloads that it serves, and that have handles in this process, have received the
-    /// outcome.
+    /// The delivery is needed until all downloads that it serves, and that have handles in this process, have received
+    /// the outcome.
     ///
     /// A placed file is remembered for some time, so that the same request finds it: the process may end before the app
     /// has recorded what it has received.

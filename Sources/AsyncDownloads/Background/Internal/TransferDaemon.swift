@@ -41,8 +41,8 @@ package protocol DaemonEventReceiver: AnyObject, Sendable {
 
     /// The session can no longer be used; its tasks may continue in a new session with the same identifier.
     ///
-    /// - Parameter error: The reason, which is ``DownloadError/Code/sessionInUse`` if another process has the session; nil
-    ///   if the system states none.
+    /// - Parameter error: The reason, which is ``DownloadError/Code/sessionInUse`` if another process has the session;
+    ///   nil if the system states none.
     func sessionInvalidated(_ error: DownloadError?)
 
     /// All events that were waiting for the app have been delivered; this does not mean that all tasks have ended.
