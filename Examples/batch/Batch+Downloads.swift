@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// What the command downloads, and where to.
+/// The items that the command downloads, and their directory.
 extension Batch {
     /// The directory for the downloaded files.
     var destination: URL { URL(fileURLWithPath: directory ?? ".", isDirectory: true) }
 
-    /// Returns the items of the URLs, and those of the manifests, each in the given order.
+    /// Returns the items of the URLs, followed by the items of the manifests, each in the given order.
     func feed() -> ItemFeed {
         let items = urls.map { Item(address: $0, output: output, checksum: checksum) }
         let readers = [

@@ -14,7 +14,7 @@ extension Batch {
             default: Self.self
             }
         if named != Self.self { arguments.removeFirst() }
-        // To an engine of a cluster, a unit that can't be processed is a failure like any other that is permanent.
+        // For a cluster's engine, a unit that can't be processed is an ordinary permanent failure.
         let usageStatus = named == UnitsCommand.self ? ExitCode.failure : .validationFailure
         var command: any ParsableCommand
         do {

@@ -3,7 +3,7 @@ internal import AsyncDownloads
 internal import Foundation
 
 extension Batch {
-    /// Whether there are no arguments, so that the demonstration runs.
+    /// Whether the command has no arguments, so that the demonstration runs.
     var isDemonstration: Bool { !namesDownloads && cleaned == nil && givenOptions.isEmpty }
 
     private var namesDownloads: Bool { !urls.isEmpty || input != nil || checksums != nil }
@@ -43,7 +43,7 @@ extension Batch {
         }
     }
 
-    /// Whether two paths are of one regular file.
+    /// Whether two paths lead to the same regular file.
     private static func isSameFile(_ first: String, _ second: String) -> Bool {
         func identity(_ path: String) -> [NSNumber]? {
             let attributes = try? FileManager.default.attributesOfItem(

@@ -31,7 +31,7 @@ struct Batch: AsyncParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("A manifest of further URLs, or - for standard input.", valueName: "file"))
+        help: ArgumentHelp("A manifest of more URLs, or - for standard input.", valueName: "file"))
     var input: String?
 
     @Option(

@@ -9,7 +9,7 @@ enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     #endif
     case urlSession = "urlsession"
 
-    /// The one that the library prefers, which this build may not contain.
+    /// The engine that the library prefers, which this build may not contain.
     static var preferred: Self { allCases[0] }
 
     var choice: Downloader.TransportChoice {
@@ -35,7 +35,7 @@ enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
             time: SystemTimeSource())
     }
 
-    /// - Parameter roots: Root certificates that are trusted in addition to those of the system; not with URLSession.
+    /// - Parameter roots: Root certificates that are trusted in addition to the system's; not with URLSession.
     func makeTransport(trusting roots: TrustRoots? = nil) -> any Transport {
         switch self {
         #if ServerStack

@@ -3,7 +3,7 @@ internal import AsyncDownloads
 internal import Foundation
 internal import Logging
 
-/// The hidden subcommand `fetch`, which does a workload in a process of its own.
+/// The hidden subcommand `fetch`, which does a workload in a separate process.
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "fetch", shouldDisplay: false)
 

@@ -28,10 +28,10 @@ enum Engine: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the engine can trust root certificates in addition to those of the system.
+    /// Whether the engine can trust root certificates in addition to the system's.
     var acceptsTrustRoots: Bool { self != .urlSession }
 
-    /// Whether the engine can be given a proxy and a client's certificate.
+    /// Whether the engine supports a proxy and a client's certificate.
     var acceptsProxies: Bool {
         #if ServerStack
         self == .nio

@@ -33,7 +33,7 @@ struct CookieFile: Sendable, Hashable {
                 && (!cookie.isSecure || url.scheme?.lowercased() == "https")
                 && (cookie.expiry == 0 || cookie.expiry > seconds)
         }
-        // Longer paths come first, and otherwise the order is that of the file.
+        // Longer paths come first; cookies with equal lengths keep the order of the file.
         let sorted = matching.sorted {
             ($1.element.path.utf8.count, $0.offset) < ($0.element.path.utf8.count, $1.offset)
         }

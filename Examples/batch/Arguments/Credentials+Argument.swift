@@ -17,7 +17,7 @@ extension ClientIdentity {
 }
 
 extension Misuse {
-    /// Returns what `body` returns; an error of the library becomes one in the user's input.
+    /// Returns the result of `body`, and turns an error of the library into an error in the user's input.
     fileprivate static func replacing<Value>(_ body: () throws(DownloadError) -> Value) throws(Misuse) -> Value {
         do {
             return try body()

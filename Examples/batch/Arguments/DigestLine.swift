@@ -2,8 +2,8 @@ internal import AsyncDownloads
 
 /// A line of a list of digests, such as a file SHA256SUMS: a digest, and the name of a file.
 ///
-/// The forms are that of sha256sum(1) and sha512sum(1), `HEX  NAME` or `HEX *NAME`, in which a backslash before the digest
-/// says that `\\`, `\n`, and `\r` in the name are escaped, and that of BSD, `SHA256 (NAME) = HEX`.
+/// There are two forms: `HEX  NAME` or `HEX *NAME`, as written by sha256sum(1) and sha512sum(1), where a backslash before
+/// the digest says that `\\`, `\n`, and `\r` in the name are escaped; and the BSD form, `SHA256 (NAME) = HEX`.
 struct DigestLine: Sendable, Hashable {
     let checksum: Checksum
     let name: String
@@ -35,12 +35,12 @@ struct DigestLine: Sendable, Hashable {
         return (String(decoding: bytes[..<space], as: UTF8.self), isEscaped ? unescaped(written) : written)
     }
 
-    /// Splits a line in the form of BSD.
+    /// Splits a line in the BSD form.
     private static func tagged(_ text: String) -> (hex: String, name: String)? {
         for tag in ["SHA256 (", "SHA512 ("] where text.utf8.starts(with: tag.utf8) {
             let rest = Array(text.utf8.dropFirst(tag.utf8.count))
             let separator = Array(") = ".utf8)
-            // The name may contain the separator, and the digest doesn't.
+            // Unlike the digest, the name may contain the separator.
             let starts = rest.indices.dropLast(separator.count - 1).reversed()
             guard let end = starts.first(where: { rest[$0...].starts(with: separator) }) else { return nil }
             return (

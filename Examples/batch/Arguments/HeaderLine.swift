@@ -40,7 +40,7 @@ struct HeaderLine: Sendable, Hashable {
     }
 }
 
-/// The value of `--header`: a header field, or the fields in a file, one a line.
+/// The value of `--header`: a header field, or the fields in a file, one per line.
 struct HeaderList: Sendable, Hashable {
     let lines: [HeaderLine]
 

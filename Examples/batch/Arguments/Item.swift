@@ -52,7 +52,7 @@ struct Item: Sendable, Hashable {
         var url = directory
         for component in subdirectory.utf8.split(separator: UInt8(ascii: "/")) {
             url.append(path: String(decoding: component, as: UTF8.self), directoryHint: .isDirectory)
-            // The attributes are those of a link itself.
+            // For a link, these are the attributes of the link itself.
             guard let attributes = try? FileManager.default.attributesOfItem(atPath: url.path) else { return nil }
             if attributes[.type] as? FileAttributeType == .typeSymbolicLink {
                 return DownloadError(
@@ -62,7 +62,7 @@ struct Item: Sendable, Hashable {
         return nil
     }
 
-    /// The request for the item, without what the options add to it.
+    /// The request for the item, without the additions of the options.
     ///
     /// If the user gave no name, the library chooses the server's or the default one.
     var request: DownloadRequest {

@@ -2,8 +2,8 @@ internal import AsyncDownloads
 
 /// A parser of lists of downloads, which is given one line at a time.
 ///
-/// There are three forms of lines. Those that aren't indented and begin with `{` are objects of JSON Lines
-/// (``ManifestObject``), and the others have the format of aria2's input files. Tabs separate a URL from those of mirrors.
+/// There are three forms of lines. Unindented lines that begin with `{` are objects of JSON Lines (``ManifestObject``).
+/// Other lines have the format of aria2's input files, in which tabs separate a URL from the URLs of its mirrors.
 ///
 ///     # A comment.
 ///     https://example.org/a.bin	https://mirror.example.org/a.bin
@@ -14,8 +14,7 @@ internal import AsyncDownloads
 ///
 /// The options are `out`, `name` (for a file whose server suggests no name), `dir`, `checksum`, `size`, `header`, `mirror`, and
 /// `public-header`, for a header that is not secret. Any other option is an error, because ignoring it could put a file in the
-/// wrong place. The lines of a list of digests
-/// (``DigestLine``) have a third form.
+/// wrong place. The lines of a list of digests (``DigestLine``) have a third form.
 struct ManifestParser: Sendable {
     /// A file and the lines that describe it.
     struct Entry: Sendable, Hashable {
@@ -68,7 +67,7 @@ struct ManifestParser: Sendable {
         }
     }
 
-    /// Returns the last entry without waiting for further options, at the end or if no more lines arrive for a while.
+    /// Returns the last entry without waiting for more options, at the end or if no more lines arrive for a while.
     mutating func complete() -> Entry? {
         guard var entry = pending else { return nil }
         (pending, isLastComplete) = (nil, true)

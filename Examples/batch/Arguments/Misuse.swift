@@ -1,4 +1,4 @@
-/// An error in the user's input, or of this machine; its description states the valid form or the reason.
+/// An error in the user's input, or a failure of this machine; the description states the valid form or the reason.
 struct Misuse: UserError, Hashable {
     let description: String
     let isUsage: Bool
@@ -14,7 +14,7 @@ struct Misuse: UserError, Hashable {
     }
 }
 
-/// An error that the user can mend, and that no download has caused.
+/// An error that the user can correct, and that no download has caused.
 protocol UserError: Error, CustomStringConvertible {
     /// Whether the input is wrong.
     var isUsage: Bool { get }

@@ -3,8 +3,9 @@ internal import Foundation
 
 /// The names of the files of a run, as far as they are known before the first response.
 ///
-/// Names that URLs have in common get numbers in the order of the items, so that each URL has the same name in every
-/// run, whichever response arrives first. The register contains hash values only, because a manifest may be long.
+/// If several URLs end in the same name, the names get numbers in the order of the items, so that each URL has the same
+/// name in every run, regardless of which response arrives first. The register contains hash values only, because a
+/// manifest may be long.
 struct NameRegister: Sendable {
     /// The number of the directories of a URL's path that are removed from the path of its file; nil for all of them.
     var cutDirectoryCount: Int?
@@ -22,7 +23,7 @@ struct NameRegister: Sendable {
 
     /// Determines the path of an item's file, except for a name that the server may suggest.
     ///
-    /// - Returns: Whether the path is not the one of another resource. It always is if the item gives no path itself.
+    /// - Returns: False if another resource has the path. This can happen only if the item gives a path itself.
     mutating func register(_ item: inout Item) -> Bool {
         let resource = item.resourceHash
         let owner = UInt32(truncatingIfNeeded: resource)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The names and passwords of a file .netrc, by host (`--netrc`).
+/// The names and passwords in a `.netrc` file, by host (`--netrc`).
 struct Netrc: Sendable, Hashable {
     /// A name and a password.
     struct Login: Sendable, Hashable {
@@ -30,7 +30,7 @@ struct Netrc: Sendable, Hashable {
     /// Parses the text of a file.
     init(_ text: String) throws(Misuse) {
         var tokens = Tokens(text)
-        /// The host of the present entry; nil for `default`.
+        /// The host of the current entry; nil for `default`.
         var host: String?
         var login: Login?
         func close(_ logins: inout [String: Login], _ fallback: inout Login?) {
@@ -69,7 +69,7 @@ struct Netrc: Sendable, Hashable {
     }
 }
 
-/// The words of a file .netrc, which may be quoted.
+/// The words of a `.netrc` file, which may be quoted.
 private struct Tokens {
     private var rest: Substring.UnicodeScalarView
 

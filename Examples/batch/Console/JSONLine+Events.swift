@@ -4,7 +4,7 @@ internal import Foundation
 extension JSONLine {
     /// Creates the line for `event`; nil if the format has no line for it.
     ///
-    /// - Parameter keepsFiles: Whether existing files are kept whatever they contain.
+    /// - Parameter keepsFiles: Whether existing files are kept regardless of their contents.
     init?(_ event: RunEvent, keepsFiles: Bool = false) {
         switch event.what {
         case .success(.finished(let file)) where file.isReused:
@@ -36,7 +36,7 @@ extension JSONLine {
     ///
     /// - Parameters:
     ///   - event: The event.
-    ///   - id: The number of the download; nil for that of its item.
+    ///   - id: The number of the download; nil for the number of its item.
     ///   - path: The path of a finished file; nil for its absolute path.
     init?(result event: RunEvent, id: Int? = nil, path: String? = nil) {
         add("id", id ?? event.item.id)

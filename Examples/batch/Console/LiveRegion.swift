@@ -10,7 +10,7 @@ struct LiveRegion: Sendable {
     /// - Parameters:
     ///   - lasting: Lines that stay on the terminal.
     ///   - lines: The new lines of the region.
-    ///   - columns: The present width of the terminal. If it has shrunk, the present lines occupy more rows.
+    ///   - columns: The current width of the terminal. If it has shrunk, the current lines occupy more rows.
     mutating func frame(lasting: [String] = [], lines: [String], columns: Int) -> String {
         guard !lasting.isEmpty || lines != drawn else { return "" }
         let rows = drawn.reduce(0) { $0 + max(1, ($1.visibleColumns + columns - 1) / max(1, columns)) }

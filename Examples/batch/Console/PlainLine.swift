@@ -27,7 +27,7 @@ struct PlainLine: Sendable, Hashable {
         }
     }
 
-    /// Creates the line for an event; nil if the event has none, or one of less weight.
+    /// Creates the line for an event; nil if the event has no line, or a line of less weight.
     init?(_ event: RunEvent, atLeast leastWeight: Weight = .ordinary) {
         guard let weight = Self.weight(of: event), weight >= leastWeight else { return nil }
         let name = event.item.name

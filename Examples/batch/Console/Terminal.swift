@@ -17,7 +17,7 @@ struct Terminal: Sendable, Hashable {
     /// Whether standard output is a terminal.
     static var showsStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// The present number of columns and rows.
+    /// The current number of columns and rows.
     static var size: (columns: Int, rows: Int) {
         var size = winsize()
         _ = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size)

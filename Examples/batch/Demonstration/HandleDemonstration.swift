@@ -2,7 +2,7 @@ internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
 
-/// Two downloads of the demonstration that are controlled through their handles, after those of the list.
+/// Two downloads of the demonstration that are controlled through their handles, after the downloads of the list.
 struct HandleDemonstration: Sendable {
     let server: LoopbackServer
     let directory: URL

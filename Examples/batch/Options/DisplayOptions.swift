@@ -13,7 +13,7 @@ struct DisplayOptions: ParsableArguments {
 
     /// Returns the console.
     ///
-    /// - Parameter keepsFiles: Whether existing files are kept whatever they contain.
+    /// - Parameter keepsFiles: Whether existing files are kept regardless of their contents.
     func console(keepsFiles: Bool) -> Console {
         Console(json: json, quiet: quiet, hidesProgress: hidesProgress, keepsFiles: keepsFiles)
     }

@@ -39,7 +39,7 @@ extension TransferOptions {
         return configuration
     }
 
-    /// What the options add to each request.
+    /// The settings that the options add to each request.
     var requestSettings: RequestSettings {
         get throws(Misuse) {
             RequestSettings(

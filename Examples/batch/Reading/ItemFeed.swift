@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// The items of a run in their order: those of the command line, and those of manifests, which are read as they are needed.
+/// The items of a run in their order: first from the command line, then from manifests, which are read as they are needed.
 struct ItemFeed: ItemSource {
     /// The items that have been read.
     private var ready: ArraySlice<NextItem> = []
@@ -31,7 +31,7 @@ struct ItemFeed: ItemSource {
         { [readers] in for reader in readers { reader.cancel() } }
     }
 
-    /// Reads ahead, before the first download starts, so that an error in the first lines of a manifest is one of the run.
+    /// Reads ahead, before the first download starts, so that an error in the first lines of a manifest ends the run.
     mutating func readAhead() async throws(ManifestFailure) {
         if ready.isEmpty || !isComplete { _ = try await readPart() }
         hasStarted = true

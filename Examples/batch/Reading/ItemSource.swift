@@ -7,7 +7,7 @@ typealias NextItem = (item: Item, refusal: DownloadError?)
 protocol ItemSource: Sendable {
     /// The number of items that are known so far.
     var knownCount: Int { get }
-    /// Whether there are no others.
+    /// Whether ``knownCount`` includes all items.
     var isComplete: Bool { get }
     /// Ends all waiting for the next item.
     var cancellation: @Sendable () -> Void { get }

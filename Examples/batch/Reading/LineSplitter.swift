@@ -1,12 +1,12 @@
 /// Splits bytes that arrive in pieces into lines.
 struct LineSplitter: Sendable {
-    /// The longest line, which bounds the memory for a file that is no text.
+    /// The maximum length of a line, which limits the memory for a file that isn't text.
     private static let maximumByteCount = 1 << 20
 
     private var bytes: [UInt8] = []
     /// The position of the first byte that no line contains.
     private var start = 0
-    /// The position up to which there is no end of a line.
+    /// The position up to which the bytes were searched for the end of a line.
     private var searched = 0
 
     /// Adds a piece, which is shorter than the longest line.

@@ -20,7 +20,7 @@ final class ManifestReader: Sendable {
 
     /// The name of the manifest in messages, without secrets.
     let name: String
-    /// The number of entries of a part, which bounds the memory for those that wait.
+    /// The number of entries of a part, which limits the memory for entries that wait.
     private let partLength: Int
     private let path: String
     private let queue = DispatchQueue(label: "batch.manifest")
@@ -33,7 +33,7 @@ final class ManifestReader: Sendable {
         var isCanceled = false
     }
 
-    /// Creates a reader, which opens nothing yet.
+    /// Creates a reader, which opens the manifest later.
     init(_ path: String, _ parser: ManifestParser, partLength: Int = 1000) {
         (self.path, self.partLength) = (path, partLength)
         // A path that looks like a URL is probably a misplaced one, and may contain secrets.

@@ -2,15 +2,15 @@ internal import AsyncDownloads
 
 /// The order in which the addresses of an item are tried.
 ///
-/// Each address is tried with at most one retry as long as there is another one. Those that failed for a reason that may pass
-/// are tried once more, with all retries. An address that has failed permanently isn't tried again.
+/// While another address remains, each address is tried with at most one retry. Addresses that failed for a temporary
+/// reason are tried once more, with all retries. An address that has failed permanently isn't tried again.
 struct MirrorPlan: Sendable {
     private var addresses: ArraySlice<Address>
-    /// The addresses that failed for a reason that may pass.
+    /// The addresses that failed for a temporary reason.
     private var failed: [Address] = []
     private var isSecondRound = false
 
-    /// The present address.
+    /// The current address.
     private(set) var address: Address
 
     init(_ item: Item) {
@@ -18,7 +18,7 @@ struct MirrorPlan: Sendable {
         addresses = item.mirrors[...]
     }
 
-    /// The policy for retries at the present address; nil for the policy of the run.
+    /// The policy for retries at the current address; nil for the policy of the run.
     func retryPolicy(_ policy: RetryPolicy) -> RetryPolicy? {
         guard !isSecondRound, !addresses.isEmpty else { return nil }
         var short = policy
@@ -26,7 +26,7 @@ struct MirrorPlan: Sendable {
         return short
     }
 
-    /// Selects the next address, and returns whether there is one.
+    /// Selects the next address; returns false if no address is left to try.
     mutating func advance(after error: DownloadError) -> Bool {
         guard error.concernsServer else { return false }
         if error.isRetryable, !isSecondRound { failed.append(address) }

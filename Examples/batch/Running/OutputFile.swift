@@ -19,7 +19,7 @@ struct OutputFile: Sendable {
         (self.descriptor, self.path) = (descriptor, path)
     }
 
-    /// Writes all bytes at the present position.
+    /// Writes all bytes at the current position.
     func write(_ bytes: some ContiguousBytes) throws(Misuse) {
         let isComplete = bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]

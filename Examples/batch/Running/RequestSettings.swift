@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// What the options of a run add to the request of each item.
+/// The settings that the options of a run add to the request of each item.
 struct RequestSettings: Sendable {
     var headers: [HeaderLine] = []
     var publicHeaders: [HeaderLine] = []
@@ -56,7 +56,7 @@ struct RequestSettings: Sendable {
 }
 
 extension URL {
-    /// Whether the scheme, the host, and the port are those of another URL.
+    /// Whether the URL has the same scheme, host, and port as another URL.
     fileprivate func hasSameOrigin(as other: URL) -> Bool {
         func origin(_ url: URL) -> [String] {
             let scheme = url.scheme?.lowercased() ?? ""

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A file with results, which is written at the end of a run, atomically.
 ///
-/// Until then, the results are in a temporary file without a name, so that they use no memory, and nothing is left if the
-/// process is killed.
+/// Until then, the results are in a temporary file without a name, so that they use no memory, and no file is left behind if
+/// the process is killed.
 struct ResultFile {
     private static let pieceLength = 1 << 16
 
@@ -44,7 +44,7 @@ struct ResultFile {
     /// Writes the file, and returns the reason if that fails.
     ///
     /// - Parameters:
-    ///   - header: The text before the added one.
+    ///   - header: The text before the added text.
     ///   - trailer: The text after it.
     mutating func finish(header: String = "", trailer: String = "") -> Misuse? {
         flush()
@@ -98,7 +98,7 @@ struct ResultFile {
         buffer = []
     }
 
-    /// Whether the path is that of a regular file, or there is nothing at it yet.
+    /// Whether the path leads to a regular file, or doesn't exist yet.
     private static func isReplaceable(_ path: String) -> Bool { kind(path).map { $0 == S_IFREG } ?? true }
 
     /// Returns the type of the file at the path; nil if there is none.

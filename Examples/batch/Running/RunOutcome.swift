@@ -10,7 +10,7 @@ struct RunOutcome: Sendable {
     var tally: Tally
     /// The error of a full disk, which has ended the run.
     var fullDisk: DownloadError?
-    /// The error of a manifest, after which no further lines were read.
+    /// The error of a manifest, after which no more lines were read.
     var manifestFailure: ManifestFailure?
     /// The reasons why files with the results can't be written.
     var outputFailures: [String] = []

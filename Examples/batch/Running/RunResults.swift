@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// What receives the results of a run.
+/// A receiver of the results of a run.
 protocol ResultSink: Sendable {
     /// The files whose digests are wanted.
     var digests: DigestNeed { get }
@@ -11,7 +11,7 @@ protocol ResultSink: Sendable {
     /// - Parameters:
     ///   - event: The event.
     ///   - original: The item as it was before mirrors were tried.
-    /// - Throws: The reason why nothing further can be recorded, so that the run has to end.
+    /// - Throws: The reason why no more results can be recorded, so that the run has to end.
     func take(_ event: RunEvent, original: Item) async throws(Misuse)
 
     /// Completes the results at the end of the run, and returns the reasons if that fails.
@@ -21,13 +21,13 @@ protocol ResultSink: Sendable {
 /// The finished files whose digests a receiver of results wants.
 enum DigestNeed: Sendable, Hashable {
     case none
-    /// Those that were downloaded in this run.
+    /// The files that were downloaded in this run.
     case new
-    /// Those that existed already as well.
+    /// All finished files, including those that existed already.
     case all
 }
 
-/// The files with the results of a run: the report, and the manifest of what has failed.
+/// The files with the results of a run: the report, and the manifest of the failed downloads.
 actor RunResults: ResultSink {
     private var report: ResultFile?
     private var failures: ResultFile?

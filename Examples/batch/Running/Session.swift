@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// One run over a list of items, which starts each download, follows its events, and can be stopped in order.
+/// One run over a list of items, which starts each download, follows its events, and can be stopped without losing bytes.
 actor Session {
     /// A closure that is called with each event and its download.
     typealias Observer = @Sendable (RunEvent, Download) -> Void
@@ -36,10 +36,10 @@ actor Session {
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the downloader, which the session shuts down.
-    ///   - settings: What is added to each request.
+    ///   - settings: The settings that are added to each request.
     ///   - window: The number of requests that are open at the same time; the downloader's limits apply as well.
     ///   - console: The console that shows the events.
-    ///   - results: What receives the results.
+    ///   - results: The receiver of the results.
     ///   - observer: A closure that receives the events.
     init(
         _ configuration: Downloader.Configuration, settings: RequestSettings = RequestSettings(), window: Int,
@@ -170,7 +170,7 @@ extension Session {
         return downloader.start(request)
     }
 
-    /// Follows a download, and those of the mirrors if it fails, until the file is finished or has failed.
+    /// Follows a download and, if it fails, the downloads from mirrors, until the file is finished or has failed.
     private func follow(_ item: Item, _ plan: MirrorPlan, _ download: Download) async {
         let begun = now
         var (plan, download, shown, fetched, switchCount) = (plan, download, item, Int64(0), 0)

@@ -16,7 +16,7 @@ struct Tally: Sendable, Hashable {
     var lost: Int64 = 0
     /// The total length of the finished files.
     var bytes: Int64 = 0
-    /// The number of body bytes that were received from the network, whether or not they were used.
+    /// The number of body bytes that were received from the network, including bytes that were not used.
     var fetched: Int64 = 0
     var duration = Duration.zero
 

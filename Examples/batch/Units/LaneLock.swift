@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The lock of a lane, which one process at a time has.
+/// The lock of a lane, which one process at a time can hold.
 ///
-/// It excludes a process that was started again while the earlier one still runs. The system releases it when the process
-/// ends, however that happens.
+/// It keeps out a process that was started again while the earlier one still runs. The system releases the lock when the
+/// process exits, even after a crash.
 struct LaneLock: Sendable {
     /// The errors of file systems that have no locks.
     ///
-    /// There, the engine has to ensure that a task runs once at a time.
+    /// On these file systems, the engine has to ensure that only one process at a time runs a task.
     private static let unsupported = [ENOSYS, EOPNOTSUPP, ENOLCK]
 
     private let descriptor: Int32

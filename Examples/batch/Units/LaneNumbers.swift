@@ -1,6 +1,6 @@
-/// The numbers of the lanes of hosts, which hosts get in the order of their first lines.
+/// The lane numbers of hosts, which are assigned in the order of the hosts' first lines.
 struct LaneNumbers {
-    /// The largest number of lanes, and so of tasks that have something to do.
+    /// The maximum number of lanes, and therefore of tasks that have work.
     static let count = 1024
 
     private var lanes: [String: Int] = [:]

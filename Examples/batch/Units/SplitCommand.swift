@@ -15,7 +15,7 @@ struct SplitCommand: AsyncParsableCommand {
             can read them.
             """)
 
-    /// What the lines of a unit have in common.
+    /// The property that the lines of a unit have in common.
     enum Grouping: String, CaseIterable, ExpressibleByArgument {
         case host, line
     }

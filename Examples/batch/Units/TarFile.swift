@@ -27,7 +27,7 @@ struct TarFile {
         }
     }
 
-    /// Adds a file with a name of its own.
+    /// Adds a file under the given name.
     ///
     /// After an error, the archive is as it was before.
     mutating func add(_ file: URL, as name: String) throws(Misuse) {

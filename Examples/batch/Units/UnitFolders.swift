@@ -20,7 +20,7 @@ struct UnitFolders: Sendable {
 
     func manifest(of unit: UnitIndex.Unit) -> URL { units.appending(path: unit.file) }
 
-    /// The report of a unit, which exists as soon as the unit needs no further work.
+    /// The report of a unit, which exists as soon as the unit is complete.
     func report(of unit: UnitIndex.Unit) -> URL { reports.appending(path: "\(unit.unit).json") }
 
     /// The results of a unit that has no report yet.

@@ -21,7 +21,7 @@ struct UnitIndex: Codable, Sendable {
     private static let currentVersion = 1
 
     private(set) var version = currentVersion
-    /// What the units are divided by: `host` or `line`.
+    /// The property by which lines are divided into units: `host` or `line`.
     var by: String
     /// The number of downloads of all units.
     var count: Int

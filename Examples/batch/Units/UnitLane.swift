@@ -1,11 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// The units of a lane in one task, whose manifests are read one after the other; for use by ``UnitRun`` only.
+/// The units of a lane in one task, whose manifests are read one after another; only ``UnitRun`` uses it.
 ///
 /// Items of later units start while the last ones of earlier units are being downloaded.
 final class UnitLane {
-    /// A unit of which some downloads have not ended.
+    /// A unit with downloads that have not ended.
     private struct OpenUnit {
         let progress: UnitProgress
         /// The number of downloads that have started and not ended.
@@ -43,7 +43,7 @@ final class UnitLane {
     /// The number of units that have reports.
     private(set) var reportCount = 0
 
-    /// Creates a lane of units, of which there is at least one.
+    /// Creates a lane with at least one unit.
     init(_ units: [UnitIndex.Unit], in folders: UnitFolders, attemptLimit: Int) {
         (rest, number) = (units[...], units[0].lane)
         (self.folders, self.attemptLimit) = (folders, attemptLimit)
@@ -113,10 +113,10 @@ final class UnitLane {
     /// Ends the wait for the next item.
     func cancel() { reading?.reader.cancel() }
 
-    /// Notes that a download waits for its host.
+    /// Records that a download waits for its host.
     func hold(_ place: UnitPlace) { heldUp.insert(place) }
 
-    /// Notes that a download doesn't wait for its host anymore.
+    /// Records that a download no longer waits for its host.
     func release(_ place: UnitPlace) { heldUp.remove(place) }
 
     /// Records the end of a download.
@@ -130,7 +130,7 @@ final class UnitLane {
         try await finishIfDone(place.unit)
     }
 
-    /// Saves the results of the units of which some downloads have not ended.
+    /// Saves the results of the units whose downloads have not all ended.
     func suspend() async throws(Misuse) {
         for unit in open.values {
             try await DiskQueue.run { [progress = unit.progress] () throws(Misuse) in try progress.suspend() }

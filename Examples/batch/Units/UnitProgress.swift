@@ -93,7 +93,7 @@ final class UnitProgress: Sendable {
         return true
     }
 
-    /// The numbers of the downloads that need no further attempt.
+    /// The numbers of the downloads that need no other attempt.
     var settled: Set<Int> {
         state.withLock { Set($0.journal.results.values.filter { !$0.isPassing }.map(\.id)) }
     }

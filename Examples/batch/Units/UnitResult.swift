@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// What the journal of a unit says about one download.
+/// The record of one download in the journal of a unit.
 struct UnitResult: Sendable, Hashable {
     enum Kind: String, Codable, Sendable {
         case finished, skipped, failed
@@ -28,7 +28,7 @@ struct UnitResult: Sendable, Hashable {
     let fetched: Int64
     /// The error for the histogram, such as `httpStatus 404`.
     let error: String?
-    /// Whether the download failed for a reason that may pass.
+    /// Whether the download failed for a temporary reason.
     let isPassing: Bool
 
     /// Reads a line of a journal; nil if it isn't a result.

@@ -3,9 +3,9 @@ internal import Foundation
 
 /// The processing of the units of a task: it chooses the next item, and records the results.
 actor UnitRun: ResultSink {
-    /// The number of lanes of which items can be started at the same time.
+    /// The number of lanes from which items can be started at the same time.
     private static let mostReadyLanes = 64
-    /// The number of items that may wait for their hosts, which is less than a session permits beside its window.
+    /// The number of items that may wait for their hosts, which is less than a session permits in addition to its window.
     private static let mostHeldUp = 1536
     private static let lockInterval = Duration.seconds(1)
 
@@ -22,7 +22,7 @@ actor UnitRun: ResultSink {
     /// The end of the run, as far as it is known.
     private(set) var end = UnitRunEnd()
 
-    /// A file that exists already is one that an earlier process has finished without recording it.
+    /// An existing file was finished by an earlier process, which did not record it.
     nonisolated var digests: DigestNeed { .all }
 
     /// Creates a run.
@@ -30,7 +30,7 @@ actor UnitRun: ResultSink {
     /// - Parameters:
     ///   - lanes: The units of each lane of the task.
     ///   - folders: The places of files.
-    ///   - attemptLimit: The number of times that a unit is processed until its passing failures are final.
+    ///   - attemptLimit: The number of times that a unit is processed until its temporary failures are final.
     init(_ lanes: [[UnitIndex.Unit]], in folders: UnitFolders, attemptLimit: Int) {
         self.folders = folders
         waiting = lanes.map { UnitLane($0, in: folders, attemptLimit: attemptLimit) }[...]
@@ -97,15 +97,15 @@ actor UnitRun: ResultSink {
         return failures
     }
 
-    /// The lanes of which an item may be started.
+    /// The lanes from which an item may be started.
     ///
-    /// Those whose items wait for a host that can't be reached leave their places to others.
+    /// A lane with many items that wait for unreachable hosts is left out, so that another lane can start.
     private var readyLanes: [UnitLane] {
         let limit = max(2, Self.mostHeldUp / max(1, active.count))
         return active.values.filter { !$0.isRead && $0.heldUpCount < limit }
     }
 
-    /// Starts lanes that no other process has, as long as there is room for them.
+    /// Starts lanes that no other process has locked, until enough lanes are ready.
     private func startLanes() throws(Misuse) {
         if let nextLocking, .now < nextLocking { return }
         var count = readyLanes.count

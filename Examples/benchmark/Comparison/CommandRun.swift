@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// The costs of one run of a command in a process of its own.
+/// The costs of one run of a command in a separate process.
 struct CommandRun: Sendable, Hashable, Codable {
     let wallSeconds: Double
     let processorSeconds: Double

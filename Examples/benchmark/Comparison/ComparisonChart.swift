@@ -29,7 +29,7 @@ struct ComparisonChart: Sendable {
     private static let largest = 2.0
     // At a width of 390 pixels, as on a phone, the text is then 11.6 pixels high.
     private static let (width, fontSize, rowHeight) = (640.0, 19.0, 28.0)
-    /// The width of the column of references, and that of the column of values.
+    /// The widths of the column of references and of the column of values.
     private static let (left, right) = (240.0, 60.0)
     private static let barHeight = 18.0
 

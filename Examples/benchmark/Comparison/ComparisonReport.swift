@@ -16,7 +16,7 @@ struct ComparisonReport: Sendable, Codable {
     }
 
     let size: WorkloadSize
-    /// The number of rounds; those of a workload with a fixed duration may be fewer.
+    /// The number of rounds; a workload with a fixed duration may have fewer.
     let rounds: Int
     let machine: String
     let versions: [String]

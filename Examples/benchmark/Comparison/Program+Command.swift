@@ -72,7 +72,7 @@ extension Program {
         var options = FetchOptions(
             jobs: workload.jobs, durability: .processCrash, rootFile: rootFile, isBare: self == .bare,
             engine: self == .otherEngine ? Engine(rawValue: "http-client") : nil)
-        // The variants of the library are without what the workload adds.
+        // The variants of the library omit the options that the workload adds.
         guard self == .library || self == .otherEngine else { return options }
         switch workload {
         case .sha256: options.sha256 = sha256

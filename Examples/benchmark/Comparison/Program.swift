@@ -22,7 +22,7 @@ enum Program: String, Sendable, Codable {
     case oneHandle = "one handle"
     /// The library with files that survive the end of the process only.
     case processCrash = "process crash"
-    /// The time that follows from a bandwidth limit; nothing is run.
+    /// The time that follows from a bandwidth limit; no program runs.
     case exactRate = "exact rate"
 
     /// The command of a program that is not part of this package.
@@ -53,7 +53,7 @@ enum Program: String, Sendable, Codable {
         guard let externalCommand, let executable else { return nil }
         let output = try await CommandRun.output(
             of: [executable, externalCommand == "openssl" ? "version" : "--version"])
-        // Further words name libraries, or describe the program.
+        // The other words name libraries, or describe the program.
         let line = output.split(separator: "\n").first ?? ""
         return line.split(separator: " ", omittingEmptySubsequences: true).prefix {
             $0 != "-" && $0 != "built" && $0.first != "("

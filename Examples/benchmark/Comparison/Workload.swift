@@ -141,6 +141,6 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         }
     }
 
-    /// Whether a round that isn't counted precedes the others.
+    /// Whether an uncounted round precedes the others.
     var isWarmedUp: Bool { self != .slow && self != .rateLimit && self != .requestLimit }
 }

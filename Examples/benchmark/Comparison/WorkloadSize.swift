@@ -12,7 +12,7 @@ struct WorkloadSize: Sendable, Hashable, Codable {
     var requestSeconds: Int
     /// The number of files from that server.
     var requestedFiles: Int
-    /// The number of origins of which each has ``filesPerOrigin`` small files.
+    /// The number of origins, each of which has ``filesPerOrigin`` small files.
     var origins: Int
 
     /// The sizes of a whole measurement.

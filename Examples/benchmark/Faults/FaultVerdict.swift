@@ -1,4 +1,4 @@
-/// The judgment of what one program made of one bad server.
+/// The verdict on one program's download from one bad server.
 enum FaultVerdict: String, Sendable, Hashable, Codable, CaseIterable {
     /// The program reported success, and the file has the right bytes.
     case rightFile = "right file"

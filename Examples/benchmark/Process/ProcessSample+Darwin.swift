@@ -3,7 +3,7 @@ internal import Darwin
 internal import Foundation
 
 extension ProcessSample {
-    /// Returns the present resource usage of the process, after it has released free memory to the system.
+    /// Returns the current resource usage of the process, after it has released free memory to the system.
     static func now() throws -> Self {
         malloc_zone_pressure_relief(nil, 0)
         var task = proc_taskinfo()

@@ -2,7 +2,7 @@
 internal import Foundation
 
 extension ProcessSample {
-    /// Returns the present resource usage of the process, after it has released free memory to the system.
+    /// Returns the current resource usage of the process, after it has released free memory to the system.
     static func now() throws -> Self {
         trimHeap()
         guard let bytes = [UInt8](file: "/proc/self/status", limit: 1 << 16) else {

@@ -9,8 +9,7 @@ extension QueueMeasurement {
         var description: String { "the measuring process exited with status \(status)" }
     }
 
-    /// Measures in a new process of this executable, which doesn't find the memory that an earlier measurement has
-    /// released.
+    /// Measures in a new process of this executable, which can't reuse memory that an earlier measurement has released.
     static func measureSeparately(_ count: Int, _ engine: Engine) async throws -> Self {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

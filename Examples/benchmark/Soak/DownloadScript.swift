@@ -23,7 +23,7 @@ struct DownloadScript: Sendable, Hashable {
     let resource: Int
     /// The query of the URL; downloads of a resource with equal queries can share a transfer.
     let variant: Int
-    /// The index of the destination among those of the resource; if nil, the downloader chooses the name.
+    /// The index of the destination among the destinations of the resource; if nil, the downloader chooses the name.
     let slot: Int?
     let listens: Bool
     let awaits: Bool

@@ -8,7 +8,7 @@ struct ReleasedDownloaders: Sendable {
     let site: SoakSite
     let engine: Engine
 
-    /// Performs the downloads, and reports those that did not finish and the descriptors that stayed open.
+    /// Performs the downloads, and reports the downloads that did not finish and the descriptors that stayed open.
     func findings() async throws -> [String] {
         let before = try ProcessSample.openDescriptors().count
         var findings: [String] = []
