@@ -42,7 +42,7 @@ enum BackgroundClient {
             behavior.listsAtOnce = false
             let daemon = ScriptedDaemon(
                 identifier: identifier, options: options, directory: directory, misbehavior: behavior)
-            // The service of a real system has a queue of its own as well.
+            // The service of a real system has its own queue as well.
             Thread.detachNewThread {
                 while true {
                     // A pause between the looks into the directory; nothing depends on its length.
@@ -63,7 +63,7 @@ enum BackgroundClient {
         }
         for number in 1...count where downloads["\(number)"] == nil {
             let file = files.appending(path: "\(number)")
-            // The outcome was reported to an earlier process, which has recorded that.
+            // The outcome was reported to an earlier process, which has recorded this.
             guard let url = URL(string: "https://example.org/\(number)"), !reported.contains("\(number)") else {
                 continue
             }

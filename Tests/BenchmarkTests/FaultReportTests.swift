@@ -6,7 +6,7 @@ internal import Testing
 
 @testable import benchmark
 
-/// Tests of the judgment of programs, and of the tables about bad servers.
+/// Tests of the verdicts on programs, and of the tables about bad servers.
 @Suite(.endsWhenHung)
 struct FaultReportTests {
     private static let results: [(Int32?, Bool, Bool, FaultVerdict)] = [

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import benchmark
 
-/// Tests of downloads from bad servers by processes of their own.
+/// Tests of downloads from bad servers by separate processes.
 @Suite(.endsWhenHung)
 struct FaultsTests {
     @Test(arguments: [

@@ -12,7 +12,7 @@ private let property: Property = {
     exit(name.isEmpty ? 0 : 64)
 }()
 
-/// Tries one input; libFuzzer saves those that end the process.
+/// Tries one input; libFuzzer saves inputs that end the process.
 private func tryInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do {
         try property.check(Array(UnsafeBufferPointer(start: start, count: count)))
@@ -33,7 +33,7 @@ private func runDriver(
 @main
 private enum Fuzz {
     static func main() {
-        // Named in vain, the process ends here.
+        // If no property has the name, the process ends here.
         _ = property
         var count = CommandLine.argc
         var arguments = CommandLine.unsafeArgv

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LoopbackServer
 
-/// Tests that no request can crash the server, whatever its fields contain.
+/// Tests that no request can crash the server, regardless of its fields.
 @Suite(.endsWhenHung)
 struct HostileRequestTests {
     private static let huge = ["9223372036854775807", "9223372036854775808", "-9223372036854775808", "1e400", ""]

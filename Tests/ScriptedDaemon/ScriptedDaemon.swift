@@ -6,7 +6,7 @@ package import Foundation
 /// Events are delivered when ``deliver()`` is called, so a test decides about every moment. A connection that was cut
 /// stands for a process that has ended: it does nothing any more.
 package final class ScriptedDaemon: TransferDaemon {
-    /// How the service misbehaves.
+    /// A misbehavior of the service.
     package struct Misbehavior: Sendable {
         /// Tasks are listed without their description.
         package var losesDescriptions = false

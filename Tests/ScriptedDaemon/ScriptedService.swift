@@ -1,7 +1,7 @@
 package import AsyncDownloads
 package import Foundation
 
-/// The side of a scripted transfer service that transfers files, whatever its clients do.
+/// The side of a scripted transfer service that transfers files, regardless of its clients' state.
 package struct ScriptedService: Sendable {
     package let directory: SpoolDirectory
 
@@ -34,7 +34,7 @@ package struct ScriptedService: Sendable {
 
     /// Finishes a task with a response.
     ///
-    /// As a real service does, this one reports the bytes of every body as progress, those of an error page as well.
+    /// As a real service does, this one reports the bytes of every body as progress, even the bytes of an error page.
     ///
     /// - Parameters:
     ///   - status: The status of the response; the body of a task that continued is reported as 206.

@@ -7,7 +7,7 @@ package import Foundation
 /// - `done/ID.tmp`: the file of a task that has finished, until its event was delivered.
 /// - `events/NUMBER.json`: the events that wait to be delivered, in the order of their numbers.
 /// - `requests/ID`: one file for each task that was ever started, by which repeated fetches are counted.
-/// - `held/SESSION`: one file for each session that another process has.
+/// - `held/SESSION`: one file for each session that another process uses.
 package struct SpoolDirectory: Sendable {
     /// A task as its client has requested it.
     package struct StoredTask: Codable, Sendable {
@@ -59,11 +59,11 @@ package struct SpoolDirectory: Sendable {
         }
     }
 
-    /// Runs `body` while no other process, and no other call, runs one on the same directory.
+    /// Runs `body` exclusively: no other process, and no other call, does so at the same time on the same directory.
     package func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
         let descriptor = open(root.appending(path: "lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
-        // The lock ends with the descriptor, also when the process is killed.
+        // The lock ends with the descriptor, even when the process is killed.
         defer { close(descriptor) }
         while flock(descriptor, LOCK_EX) != 0 {
             guard errno == EINTR else { throw CocoaError(.fileWriteUnknown) }

@@ -1,4 +1,4 @@
-/// The running tests, among which those that are hung at a given time can be found.
+/// The running tests, with a search for tests that are hung at a given time.
 package struct RunningTests: Sendable {
     /// A test that has started and has not ended.
     package struct Entry: Sendable {
@@ -31,7 +31,7 @@ package struct RunningTests: Sendable {
 
     /// Creates a value without tests that considers a test hung only if no test has ended for longer than `quietTime`.
     ///
-    /// On a busy machine, every test may exceed its limit; none is hung as long as tests continue to end.
+    /// On a busy machine, every test may exceed its limit; no test counts as hung while other tests continue to end.
     package init(quietTime: Duration) {
         self.quietTime = quietTime
     }

@@ -8,7 +8,7 @@ internal import Testing
 /// Outcomes that are remembered until the app has received them.
 @Suite(.endsWhenHung)
 struct AcknowledgmentTests {
-    /// What an app does with a download whose outcome has arrived.
+    /// An action of the app with a download whose outcome has arrived.
     enum Use: CaseIterable {
         case holdsHandle, observes, readsEvents, releasesHandle
         case awaitsFile, acknowledges
@@ -90,7 +90,7 @@ struct AcknowledgmentTests {
         #expect(try await life.restored().isEmpty)
     }
 
-    /// What happens to a file after the app has received it.
+    /// An event that concerns a file after the app has received it.
     enum Change: CaseIterable {
         case nothing, removed, replaced, modified, longer
     }

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Random lives of an app, compared with what must hold whatever happens.
+/// Random sequences of launches and kills of an app, compared with invariants.
 @Suite(.endsWhenHung(minutes: 12))
 struct AppLivesTests {
     @Test(arguments: Seeds.first(20))
@@ -32,9 +32,9 @@ struct AppLivesRun {
     private let app: BackgroundApp
     private var random: SplitMix64
     private var life: BackgroundApp.Life?
-    /// The handles of the present process.
+    /// The handles of the current process.
     private var handles: [Int: Download] = [:]
-    /// The requested downloads that the app has not received the outcome of.
+    /// The requested downloads whose outcomes the app has not received.
     private var wanted: Set<Int> = []
     private var discarded: Set<Int> = []
     private var outcomes: [Int: Outcome] = [:]
@@ -229,7 +229,7 @@ struct AppLivesRun {
 
     // MARK: Checks
 
-    /// What must hold at every moment.
+    /// Checks the invariants that hold at every moment.
     func check() throws {
         for name in app.placedNames {
             let number = try #require(Int(name), "seed \(seed): a file \(name) was placed that no request names")

@@ -19,7 +19,7 @@ final class BackgroundApp: Sendable {
             self.daemons = daemons
         }
 
-        /// Waits until nothing that was submitted, or that follows from it, is left to process.
+        /// Waits until all submitted work, and all work that follows from it, has been processed.
         func settle() async throws {
             guard let session = try downloader.background?.session.get() else { return }
             // A list or a cancellation adds an input to the queue; none of them leads to more than a few others.
@@ -89,9 +89,9 @@ final class BackgroundApp: Sendable {
         try FileManager.default.moveItem(atPath: old, toPath: home)
     }
 
-    /// Launches a process, which makes its downloader at once.
+    /// Launches a process, which creates its downloader at once.
     ///
-    /// - Parameter container: The container of an app extension; nil for that of the app.
+    /// - Parameter container: The container of an app extension; nil for the app's container.
     func launch(
         options: BackgroundOptions = BackgroundOptions(), misbehavior: ScriptedDaemon.Misbehavior = .init(),
         container: String? = nil, configure: (inout Downloader.Configuration) -> Void = { _ in }

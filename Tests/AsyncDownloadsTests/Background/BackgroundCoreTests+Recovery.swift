@@ -20,7 +20,7 @@ extension BackgroundCoreTests {
         #expect(core.resumeDataName(for: name) == "1-1.resume")
         core.removeResumeData(of: name)
         #expect(core.resumeDataName(for: name) == nil)
-        // The response has no length, which a continued download would have to start anew for.
+        // The response has no length, so a continued download would have to restart.
         #expect(receive(&core, 2, headers: [:]).places == [1])
     }
 
@@ -152,7 +152,7 @@ extension BackgroundCoreTests {
         #expect(core.urlRefreshed(1, .success("https://example.org/fresh")).starts == [next])
         let request = try #require(core.request(for: next, resumeData: nil))
         #expect(request.url.absoluteString == "https://example.org/fresh")
-        // The fresh one is refused as well.
+        // The fresh URL is refused as well.
         #expect(refusal(&core, 2, status: status).failures == ["httpStatus"])
     }
 

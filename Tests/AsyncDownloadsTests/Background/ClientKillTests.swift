@@ -5,7 +5,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// A client process that is killed at random moments, while the service goes on in this process.
+/// A client process that is killed at random moments, while the service continues in this process.
 @Suite(.serialized, .endsWhenHung(minutes: 12))
 struct ClientKillTests {
     /// The number of processes that each seed kills.
@@ -29,7 +29,7 @@ struct ClientKillTests {
         var isDone = false
         while !isDone {
             let isLast = killCount == Self.killsOfSeed
-            // A process that only observes receives no outcome, so a later one has to, without another fetch.
+            // A process that only observes receives no outcome, so a later process has to receive it, without another fetch.
             let modes = isLast ? ["restore", "start"] : ["restore", "start", "observe"]
             let mode = modes[Int.random(in: modes.indices, using: &random)]
             let client = try ClientProcess([home, service.directory.root.path, "\(count)", mode])
@@ -101,7 +101,7 @@ private final class ClientProcess {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Ends the process without giving it a chance to do anything.
+    /// Kills the process, which can't save anything.
     func kill() {
         wasKilled = true
         Foundation.kill(process.processIdentifier, SIGKILL)

@@ -60,11 +60,11 @@ struct DaemonFailureTests {
         pending.began("b")
         #expect(pending.ended("b", DaemonFailure(.cancelled))?.resumeData == nil)
         #expect(pending.receive(data, "b") == data)
-        // Both have it.
+        // Both have the resume data.
         pending.began("c")
         #expect(pending.receive(data, "c") == nil)
         #expect(pending.ended("c", DaemonFailure(.cancelled, resumeData: other))?.resumeData == other)
-        // Neither has it, or the task has finished.
+        // Neither has resume data, or the task has finished.
         pending.began("d")
         #expect(pending.receive(nil, "d") == nil)
         #expect(pending.receive(Data(), "d") == nil)

@@ -63,7 +63,7 @@ struct JournalFileTests {
                 } else {
                     #expect(found == nil || found == 0, "after change \(change), \(crash)")
                 }
-                // The next process can write, whatever is left.
+                // The next process can write, regardless of the files that are left.
                 try JournalFile(disk: next, path: Self.path).write(journal)
                 #expect(Self.journal(JournalFile(disk: next, path: Self.path).read()) == journal)
                 checkedCount += 1

@@ -2,7 +2,7 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// The real file system as one process uses it, which does nothing any more after the process was killed.
+/// The real file system as one process uses it, which performs no operations after the process was killed.
 final class KillableFileSystem: FileSystem {
     private struct State {
         var isKilled = false
@@ -40,13 +40,13 @@ final class KillableFileSystem: FileSystem {
     /// The number of syncs of files.
     var syncCount: Int { state.withLock { $0.syncCount } }
 
-    /// Makes writing, or with nil no longer, fail.
+    /// Makes writes fail with this error; nil ends the failures.
     func failWrites(_ kind: FileFailure.Kind?) { state.withLock { $0.fault = kind } }
 
     /// Makes the creation of files fail whose name contains a text.
     func failCreation(ofNamesWith text: String?) { state.withLock { $0.uncreatable = text } }
 
-    /// Makes renaming fail if the name of the destination contains a text, unless that of the source ends with another.
+    /// Makes a rename fail if the destination's name contains a text, unless the source's name ends with another text.
     func failRenames(toNamesWith text: String, _ kind: FileFailure.Kind, except exception: String? = nil) {
         state.withLock { $0.renameFault = RenameFault(destination: text, kind: kind, exception: exception) }
     }
@@ -125,7 +125,7 @@ final class KillableFileSystem: FileSystem {
         try run { _ throws(FileFailure) in try base.attribute(name, of: file) }
     }
 
-    /// Counts the sync, and leaves it out: no test takes the power away.
+    /// Counts the sync without performing it, because no test simulates a loss of power.
     func synchronize(_ file: OpenFile) throws(FileFailure) {
         try run { state throws(FileFailure) in state.syncCount += 1 }
     }

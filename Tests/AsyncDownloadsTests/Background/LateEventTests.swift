@@ -5,7 +5,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Events that arrive after their task was taken for lost, or shortly before.
+/// Events that arrive after their task was considered lost, or shortly before.
 @Suite(.endsWhenHung)
 struct LateEventTests {
     @Test func `background 8: each event restarts the wait for those of other tasks, up to a limit`() async throws {
@@ -20,7 +20,7 @@ struct LateEventTests {
             let task = try #require(app.tasks.first)
             try app.service.finish(task)
             try await life.deliver()
-            // The last task has no event, and restored() must not wait for it for ever.
+            // The last task has no event, and restored() must not wait for it forever.
             let expected = number < 8 ? 9 : 10
             if number == 7 {
                 #expect(app.service.directory.requestCount == 9, "after \(number) events")

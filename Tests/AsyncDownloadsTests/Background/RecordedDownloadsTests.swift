@@ -5,7 +5,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What the journal of a background session is good for: updates of the app, other options, and many downloads.
+/// Uses of the journal of a background session: updates of the app, other options, and many downloads.
 @Suite(.endsWhenHung(minutes: 12))
 struct RecordedDownloadsTests {
     @Test func `background 15: a journal that cannot be read stops everything and is not overwritten`() async throws {

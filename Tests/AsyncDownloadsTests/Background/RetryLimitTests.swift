@@ -5,18 +5,18 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The end of retries, whatever a server sends.
+/// Tests that retries end, regardless of what a server sends.
 @Suite(.endsWhenHung)
 struct RetryLimitTests {
-    /// What a server does with each task.
+    /// The behavior of a server for each task.
     enum Server: CaseIterable {
         /// An error page, whose bytes the service reports as progress.
         case errorPage
         /// Five bytes without a validator, so that the service has no resume data.
         case noValidator
-        /// Resume data from which the service always begins at the first byte again.
+        /// Resume data with which the service always restarts at the first byte.
         case restartsAtZero
-        /// One further byte for each task.
+        /// One more byte for each task.
         case oneByte
         /// A request for a longer pause, forever.
         case retryAfter
@@ -53,7 +53,7 @@ struct RetryLimitTests {
         let delays = try await delays(app, life, server)
         switch server {
         case .errorPage, .noValidator: #expect(delays.count == 4)
-        // The first five bytes are kept, so that the attempt that has brought them isn't a failure.
+        // The first five bytes are kept, so the attempt that has received them isn't a failure.
         case .restartsAtZero: #expect(delays.count == 4)
         case .oneByte: #expect(delays.count == 31, "ten times the number of retries")
         case .retryAfter: #expect(delays.count == 14, "ten pauses, and then the retries")

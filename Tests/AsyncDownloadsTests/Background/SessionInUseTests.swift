@@ -5,10 +5,10 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Sessions that end, because another process has them or for another reason.
+/// Sessions that end, because another process uses them or for another reason.
 @Suite(.endsWhenHung)
 struct SessionInUseTests {
-    /// Advances the time in steps, and processes what follows.
+    /// Advances the time in steps, and processes the resulting events.
     private func wait(_ seconds: Int, step: Int, _ app: BackgroundApp, _ life: BackgroundApp.Life) async throws {
         for _ in 0..<(seconds / step) {
             app.time.advance(by: .seconds(step))
@@ -158,7 +158,7 @@ struct SessionInUseTests {
         }
         #expect((8...14).contains(life.daemons.all.count), "\(life.daemons.all.count) sessions")
         #expect(app.service.directory.requestCount == 1)
-        // A session that has lasted for some time is made again at once.
+        // A session that has lasted for some time is created again at once.
         try await wait(1200, step: 60, app, life)
         let count = life.daemons.all.count
         life.daemons.all.last?.invalidate()

@@ -172,14 +172,14 @@ struct SpoolDeliveryTests {
     @Test func `another file at the destination is not taken for the lost one`() throws {
         var stage = try Stage()
         try stage.add("home:a")
-        // It has the same length, but not the inode, which the moved file still has.
+        // This file has the same length, but only the moved file has the inode.
         try stage.disk.replaceContents(of: "/home/a", by: Self.content.reversed(), isSynced: true)
         try stage.disk.rename("/spool/1-1.body", to: "/spool/kept")
         guard case .missing = stage.delivery().deliver(stage.record, stage.body) else {
             Issue.record("the file does not exist")
             return
         }
-        // The body in the spool is another one than the recorded one.
+        // The body in the spool isn't the recorded one.
         try stage.disk.replaceContents(of: "/spool/1-1.body", by: Self.content, isSynced: true)
         guard case .missing = stage.delivery().deliver(stage.record, stage.body) else {
             Issue.record("the inode differs")

@@ -91,7 +91,7 @@ struct RuleCoverageTests {
 
     @Test
     func `each rule in the document has a test`() throws {
-        // A row that no engine can run proves nothing.
+        // A row that no engine can run is not a proof.
         let possible = Self.rows.filter { $0.impossible.count < Engine.allCases.count }
         let proven = Set(possible.flatMap(\.rules)).union(Self.proofs.flatMap(\.rules))
         let documented = Set(try Self.documentedRules())

@@ -196,7 +196,7 @@ struct AddressTests {
             let download = environment.downloader.start(environment.request("/one"))
             await time.timer(ofAtLeast: .seconds(300))
             let events = download.events
-            // The host that has asked to wait gets no request, whatever its path.
+            // The host that has asked to wait gets no request for any path.
             let elsewhere = try #require(URL(string: "http://localhost:\(environment.server.port)/two"))
             try download.replaceURL(with: elsewhere)
             let log = await EventLog(events)
@@ -205,7 +205,7 @@ struct AddressTests {
         }
     }
 
-    /// What the new URL sends as its validator, and the offset from which it is requested last.
+    /// The validator that the new URL sends, and the offset of the last request for it.
     static let claims: [(String, String?, Bool, [RestartReason])] = [
         ("the same strong tag", "\"a\"", false, []),
         ("another tag", "\"b\"", false, [.contentChanged]),

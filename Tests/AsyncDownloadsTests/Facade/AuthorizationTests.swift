@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Secret headers from a closure and from a URL, further origins that receive them, and refused redirects.
+/// Secret headers from a closure and from a URL, additional origins that receive them, and refused redirects.
 @Suite(.endsWhenHung)
 struct AuthorizationTests {
     private let content = Content(seed: 91, length: 200_000)

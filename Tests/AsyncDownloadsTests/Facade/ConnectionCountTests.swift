@@ -49,8 +49,7 @@ struct ConnectionCountTests {
             #expect(try environment.holds(content))
             let first = environment.server.requests(at: "/one")[requestCount]
             #expect(offset(of: first) >= 2 * Self.mebibyte, "the bytes of the first connection are kept")
-            // URLSession has read some bytes that it had not delivered; those of the others are four fifths of the
-            // file.
+            // URLSession has read some bytes that it had not delivered; the other bytes are four fifths of the file.
             #expect(file.fetchedByteCount < content.length * 3 / 2, "those of the others are kept")
         }
     }
@@ -74,7 +73,7 @@ struct ConnectionCountTests {
         _ engine: Engine, _ status: Int
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
-            // An engine with windows sends further requests in any case, the first of which is refused as well.
+            // An engine with windows sends more requests in any case; the first of them is refused as well.
             let script: [Step] =
                 engine == .urlSession ? [[], [.status(status)]] : [[], [.status(status)], [.status(status)]]
             environment.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")

@@ -65,7 +65,7 @@ struct DefaultFileNameTests {
                 #expect(try await downloads[number]?.file.url.lastPathComponent == names[number])
             }
             for (number, name) in names { #expect(try environment.holds(Self.contents[number], at: name)) }
-            // Another process, which knows only what the records say.
+            // Another process, which knows only the records.
             let later = Downloader(configuration: environment.downloader.configuration)
             for (number, request) in requests.reversed() {
                 let file = try await later.download(request)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Tests of what an error contains of the response that is its reason.
+/// Tests of the parts of a response that its error contains.
 @Suite(.endsWhenHung)
 struct ErrorResponseTests {
     private static func refusal(_ status: Int, _ body: String, _ fields: [(String, String)] = []) -> Step {
@@ -64,7 +64,7 @@ struct ErrorResponseTests {
             let error = try await error(environment, Self.refusal(500, "busy"), framing: .chunked)
             #expect(environment.server.requests(at: "/a").count == 4)
             #expect(error.responseBody == Data("busy".utf8))
-            // Without a body, there is none.
+            // The response has no body.
             let empty = try await self.error(environment, Self.refusal(500, ""))
             #expect(empty.response?.statusCode == 500 && empty.responseBody == nil)
         }

@@ -5,8 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Tests of hidden files beside a finished file that is used again, as a process leaves them that is killed after the
-/// rename.
+/// Tests of hidden files beside a finished file that is used again, as left by a process that is killed after the rename.
 @Suite(.enabled(if: TemporaryDirectory.hasAttributes), .endsWhenHung)
 struct ExistingFileLeftoversTests {
     private static let content = Content(seed: 61, length: 300_000)
@@ -28,7 +27,7 @@ struct ExistingFileLeftoversTests {
         #expect(try environment.leftovers.count > 1)
     }
 
-    /// The partial file of a killed process has become the finished one; otherwise, it may be that of another object.
+    /// The partial file of a killed process has become the finished one; otherwise, it may belong to another object.
     @Test(arguments: [true, false])
     func `rule 61: a file that a checksum proves needs no checkpoint`(isPartialMissing: Bool) async throws {
         try await TestEnvironment.with { environment async throws in

@@ -113,7 +113,7 @@ struct ExistingFileTests {
         }
     }
 
-    /// Responses to the condition that confirm nothing: each leads to one request without a condition.
+    /// Responses to the condition that don't confirm the file: each leads to one request without a condition.
     @Test(arguments: ["\"v2\"", "W/\"v1\""])
     func `boundary 22: by rule 62, a 304 with another entity tag is not believed`(_ tag: String) async throws {
         try await TestEnvironment.with { environment async throws in

@@ -22,7 +22,7 @@ struct HostFailureTests {
                 for try await outcome in fixture.downloader.batch(requests) { outcomes.append(outcome) }
                 return outcomes
             }
-            // They are outside the window of the batch.
+            // These downloads are outside the window of the batch.
             while fixture.downloader.liveTransfers.count < 2000 { await Task.yield() }
             let endedCount = Mutex(0)
             let watcher = Task {

@@ -88,7 +88,7 @@ struct LogTests {
 }
 
 #if ServerStack
-/// A handler that keeps what is logged.
+/// A handler that keeps all log messages.
 private struct Recorder: LogHandler {
     final class Entries: Sendable {
         private let entries = Mutex<[String]>([])

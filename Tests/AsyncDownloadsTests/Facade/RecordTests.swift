@@ -4,7 +4,7 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// What the files of a download contain, and what they do not (rules 9, 12, 42, 46, and 49).
+/// The contents of a download's files (rules 9, 12, 42, 46, and 49).
 @Suite(.endsWhenHung)
 struct RecordTests {
     private let content = Content(seed: 11, length: 3_000_000)

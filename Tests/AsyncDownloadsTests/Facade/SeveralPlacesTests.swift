@@ -141,7 +141,7 @@ struct SeveralPlacesTests {
     }
 }
 
-/// A flag that one thread finds set.
+/// A flag that only one thread finds set.
 private final class Flag: Sendable {
     private let value = Mutex(false)
 

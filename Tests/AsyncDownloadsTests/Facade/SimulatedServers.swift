@@ -4,7 +4,7 @@ import Foundation
 
 /// An engine with servers that respond at once, or can't be reached.
 final class SimulatedServers: Transport {
-    /// What happens to a request.
+    /// The answer to a request.
     enum Reply: Sendable {
         case unreachable
         case response(Int, HeaderFields = [:])

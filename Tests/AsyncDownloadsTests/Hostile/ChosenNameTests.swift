@@ -47,7 +47,7 @@ struct ChosenNameTests {
             let names = try environment.leftovers
             #expect(names == ["name-2.bin", "name-3.bin", "name-4.bin", "name-5.bin", "name-6.bin", "name.bin"])
             let numbers = try names.map { try inode(environment, $0) }
-            // The order differs from that of the first run.
+            // The order differs from the order in the first run.
             let second = Downloader(configuration: environment.downloader.configuration)
             for index in [4, 0, 5, 2, 1, 3] {
                 let name = try await download(environment, "/\(index)", with: second)

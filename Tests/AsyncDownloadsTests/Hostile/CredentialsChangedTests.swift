@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Tests of bytes that were received with other credentials than those of the present request.
+/// Tests of bytes that were received with other credentials than the current request has.
 @Suite(.endsWhenHung)
 struct CredentialsChangedTests {
     static let content = Content(seed: 35, length: 400_000)
@@ -259,7 +259,7 @@ struct CredentialsChangedTests {
         }
     }
 
-    /// Creates an unfinished download like that of another process.
+    /// Creates an unfinished download as another process would.
     private func createUnfinished(
         in environment: TestEnvironment, _ change: Change, count: Int64 = cut,
         _ edit: (inout [UInt8]) -> Void = { _ in }

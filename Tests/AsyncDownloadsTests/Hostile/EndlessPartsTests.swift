@@ -9,7 +9,7 @@ internal import Testing
 struct EndlessPartsTests {
     private let content = Content(seed: 31, length: 1 << 20)
 
-    /// A large file of which each response contains one byte.
+    /// A large file whose responses contain one byte each.
     private var resource: Resource {
         var resource = Resource(content, entityTag: "\"a\"", script: [[.cut(after: 1)], [.shortRange(1)]])
         resource.repeatsLastStep = true

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Tests of tokens whose bytes were received with other credentials than those of the importing request.
+/// Tests of tokens whose bytes were received with other credentials than the importing request has.
 @Suite(.endsWhenHung)
 struct ImportedCredentialTests {
     private static let content = Content(seed: 41, length: 400_000)

@@ -4,7 +4,7 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// Tests of requests whose texts would add lines to a request or to a log; nothing of them is sent.
+/// Tests of requests whose texts would add lines to a request or to a log; they are never sent.
 @Suite(.endsWhenHung)
 struct InjectionTests {
     static let fields: [(String, String)] = [

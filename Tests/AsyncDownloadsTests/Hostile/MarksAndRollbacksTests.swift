@@ -4,7 +4,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Tests of what a checkpoint claims after a rollback, and of the marks that are trusted.
+/// Tests of the bytes that a checkpoint claims after a rollback, and of the marks that are trusted.
 @Suite(.endsWhenHung)
 struct MarksAndRollbacksTests {
     private let directory: TemporaryDirectory

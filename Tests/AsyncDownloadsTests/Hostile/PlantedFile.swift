@@ -19,7 +19,7 @@ enum PlantedFile: String, CaseIterable, Sendable {
             try Self.bytes.write(to: file)
         }
 
-        /// Whether the targets are unchanged, apart from further names of the file.
+        /// Whether the targets are unchanged, apart from additional names of the file.
         var areUntouched: Bool {
             get throws {
                 try Data(contentsOf: file) == Self.bytes

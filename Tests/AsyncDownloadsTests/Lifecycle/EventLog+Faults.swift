@@ -7,7 +7,7 @@ extension EventLog {
         self.error = error
     }
 
-    /// The violations of what holds for the events of every download (rules 55 and 56).
+    /// The violations of the invariants of every download's events (rules 55 and 56).
     var faults: [String] { faults(isDivided: false) }
 
     /// Returns the violations.

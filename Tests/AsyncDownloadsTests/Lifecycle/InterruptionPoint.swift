@@ -38,14 +38,14 @@ enum InterruptionPoint: String, CaseIterable, Sendable, CustomTestStringConverti
         }
     }
 
-    /// Starts a download and brings it to this point; requires a limit of one transfer.
+    /// Starts a download and advances it to this point; requires a limit of one transfer.
     func reached(on fixture: LifecycleFixture, _ request: DownloadRequest) async throws -> Download {
         let download = fixture.downloader.start(request)
         try await reach(on: fixture)
         return download
     }
 
-    /// Brings the transfer that has just started to this point.
+    /// Advances the transfer that has just started to this point.
     func reach(on fixture: LifecycleFixture) async throws {
         await fixture.waitUntilIdle()
         let first = try #require(fixture.transport.open.last)

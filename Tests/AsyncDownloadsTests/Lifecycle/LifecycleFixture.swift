@@ -127,7 +127,7 @@ extension Downloader {
 }
 
 extension TransferSlot {
-    /// Whether only the engine, the clock, or a caller can make it progress.
+    /// Whether only the engine, the clock, or a caller can cause progress.
     var isIdle: Bool {
         switch currentStage {
         // A queued transfer only waits, until it has ended.

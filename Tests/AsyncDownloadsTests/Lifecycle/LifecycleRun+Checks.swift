@@ -5,7 +5,7 @@ import LoopbackServer
 
 /// The comparison of the observed behavior with the model.
 extension LifecycleRun {
-    /// Waits until nothing can happen without the test, then compares.
+    /// Waits until only the test can cause progress, and then compares.
     func waitUntilIdle() async {
         await fixture.waitUntilIdle()
         for caller in callers where caller.isAttached { await caller.waitUntilIdle() }

@@ -45,14 +45,14 @@ extension LifecycleRun {
         }
     }
 
-    /// Refuses a request, possibly with a cool-down, which is over whenever the clock is moved.
+    /// Refuses a request, possibly with a cool-down, which ends whenever the clock is moved.
     private func refuse(_ exchange: SteppedExchange, _ resource: Int) {
         let coolDown = sendsRetryAfter && chance(2) ? Int.random(in: 1...4, using: &generator) : nil
         let status = chance(2) ? 503 : 429
         note("\(resource): response \(status), Retry-After \(coolDown.map(String.init) ?? "none")")
         if coolDown != nil {
             mayBePaced = true
-            // A 503 may be one of this resource only.
+            // A 503 may concern this resource only.
             coolingDown.formUnion(status == 429 ? Array(objects.indices) : [resource])
         }
         exchange.refuse(status, coolDown.map { ["Retry-After": "\($0)"] } ?? [:])

@@ -5,7 +5,7 @@ import LoopbackServer
 
 /// Downloads, a server, and a clock that act as a seed determines, through the public API, and a model of the result.
 ///
-/// After each command, the run waits until nothing can happen without it. It then compares the model with the states
+/// After each command, the run waits until only the run can cause progress. It then compares the model with the states
 /// and events of the downloads, the requests to the engine, and the files on disk.
 final class LifecycleRun {
     static let resourceCount = 3
@@ -20,7 +20,7 @@ final class LifecycleRun {
     var callers: [ReferenceCaller] = []
     /// Whether the server sends `Retry-After` in this run (rule 58).
     let sendsRetryAfter: Bool
-    /// The resources of which the host accepts no request until time passes.
+    /// The resources for which the host accepts no request until time passes.
     var coolingDown: Set<Int> = []
     /// Whether requests may wait although a permit is available, since the downloader has learned a pace of the host.
     var mayBePaced = false
@@ -183,8 +183,8 @@ final class LifecycleRun {
             transfers[resource].stop(.advance)
             transfers[resource].isDelayed = false
             if !keeps {
-                // Bytes that are being discarded must not be mistaken for those of a transfer that starts in the
-                // meantime.
+                // Bytes that are being discarded must not be mistaken for bytes of a transfer that starts in
+                // the meantime.
                 await endStopped(resource)
                 transfers[resource].end(keepingBytes: false)
             }

@@ -13,12 +13,12 @@ struct ReferenceTransfer {
         var object: SteppedObject?
     }
 
-    /// What follows the end of a canceled exchange if a subscriber wants the file.
+    /// The step after the end of a canceled exchange if a subscriber wants the file.
     enum Next { case advance, delay }
 
     /// The bytes that ended transfers have kept.
     var kept: [Location: Bytes] = [:]
-    /// The location at which bytes were kept last, from which a request continues wherever its own file is.
+    /// The location at which bytes were kept last, from which a request continues regardless of where its own file is.
     var lastKept: Location?
     var isLive = false
     var location = Location.memory

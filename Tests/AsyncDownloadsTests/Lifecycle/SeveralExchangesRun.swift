@@ -5,8 +5,8 @@ import LoopbackServer
 
 /// Downloads of one resource over several connections, a server, and a clock that act as a seed determines.
 ///
-/// After each command, the run waits until nothing can happen without it. It then checks what has to hold at any time:
-/// which exchanges may run, what the downloads say, and what another process would find on disk.
+/// After each command, the run waits until only the run can cause progress. It then checks the invariants: which
+/// exchanges may run, what the downloads report, and what another process would find on disk.
 final class SeveralExchangesRun {
     static let connectionCount = 4
     private static let mebibyte: Int64 = 1 << 20
@@ -17,7 +17,7 @@ final class SeveralExchangesRun {
     private(set) var violations: [String] = []
     private var generator: SplitMix64
     private var callers: [ReferenceCaller] = []
-    /// The objects that the server has had, the present one last.
+    /// The objects that the server has had, the current one last.
     private var objects: [SteppedObject] = []
     /// The time until which the host accepts no request.
     private var coolDownEnd = Duration.zero

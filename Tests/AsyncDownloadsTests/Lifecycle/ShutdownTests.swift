@@ -68,7 +68,7 @@ struct ShutdownTests {
             url: fixture.url("/adopted"), validator: Self.object.tag, receivedRanges: [range], partialName: name)
     }
 
-    /// Starts a shutdown, and gives it the time to return.
+    /// Starts a shutdown, and gives it time to return.
     private func shutDown(_ fixture: LifecycleFixture) async -> Task<Int, Never> {
         let hasReturned = SharedValue(false)
         let shutdown = Task {

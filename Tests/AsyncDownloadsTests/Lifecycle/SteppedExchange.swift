@@ -91,7 +91,7 @@ final class SteppedExchange: Exchange {
 
     // MARK: Steps
 
-    /// Responds as a correct server would that has `object`; returns whether the response is partial.
+    /// Responds as a correct server with `object` would; returns whether the response is partial.
     @discardableResult
     func answer(_ object: SteppedObject) -> Bool {
         let condition = request.headers["If-Range"] ?? object.tag

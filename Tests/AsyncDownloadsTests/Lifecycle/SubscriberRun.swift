@@ -188,7 +188,7 @@ final class SubscriberRun {
         if file.byteCount > caller.download.request.maximumByteCount ?? .max {
             violations.append("\(name): the file exceeds the limit")
         }
-        // A later download may have replaced the file by that of a newer object.
+        // A later download may have replaced the file by a newer object.
         let bytes = file.data.map { [UInt8]($0) } ?? directory.bytes(at: file.url.path) ?? []
         let candidates = file.data == nil ? objects[caller.resource] : [object]
         let isWhole = candidates.contains { candidate in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Transfers that wait for a delay, a permit, or a fresh URL, and that hold nothing that others need.
+/// Transfers that wait for a delay, a permit, or a fresh URL, and that hold no resources that others need.
 @Suite(.endsWhenHung)
 struct WaitingTests {
     /// An engine whose requests fail at once.

@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("The levels that signs of memory pressure make", .endsWhenHung)
 struct PressureGaugeTests {
-    /// A sign at a time, and the level that is reported then.
+    /// A sign of pressure at a time, and the level that is reported then.
     struct Step: Sendable {
         let second: Int
         let sign: PressureSign?

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Tests with malicious resume data: parsing ends soon, without a crash, and accepts nothing impossible.
+/// Tests with malicious resume data: parsing ends soon, without a crash, and accepts no impossible values.
 @Suite("ResumeData: hostile input", .endsWhenHung)
 struct HostileResumeDataTests {
     typealias List = BinaryListBuilder
@@ -86,7 +86,7 @@ struct HostileResumeDataTests {
     /// An empty dictionary as archives encode it.
     private static let empty = List.dictionary([(9, 12), (10, 12)])
 
-    /// Returns an archive of nil and two objects, the second of which is a string.
+    /// Returns an archive of nil and two objects; the second object is a string.
     private static func archive(_ name: String, root: UInt64, first: [UInt8]) -> Hostile {
         let objects = [
             List.dictionary([(1, 2), (3, 4), (5, 7)]), List.string("$archiver"), List.string("NSKeyedArchiver"),

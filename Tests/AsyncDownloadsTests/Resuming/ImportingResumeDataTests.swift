@@ -180,7 +180,7 @@ struct ImportingResumeDataTests {
         }
     }
 
-    /// What an attacker or an accident has put in place of the temporary file.
+    /// A replacement of the temporary file by an attacker or an accident.
     enum Stranger: CaseIterable, Sendable {
         case nothing, shorter, longer, link, secondName
     }
@@ -237,7 +237,7 @@ struct ImportingResumeDataTests {
             _ = await environment.server.requests(at: "/two", reaching: 1)
             await environment.downloader.shutdown()
 
-            // The server still has to confirm the bytes; a response without an entity tag proves nothing.
+            // The server still has to confirm the bytes; a response without an entity tag is not a proof.
             var silent = Resource(Self.content)
             silent.ifRange = .ignored
             silent.honorsIfMatch = false

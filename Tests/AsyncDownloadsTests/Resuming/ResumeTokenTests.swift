@@ -112,7 +112,7 @@ struct ResumeTokenTests {
         #expect(throws: DecodingError.self) { try decoded(json) }
     }
 
-    /// 200,000 ranges that don't touch, of which every hundredth is longer than the others.
+    /// 200,000 ranges that don't touch; every hundredth range is longer than the others.
     private static let manyRanges = (0..<Int64(200_000)).map { index -> Range<Int64> in
         let length: Int64 = index.isMultiple(of: 100) ? 500 + index % 300 : 10
         return index * 1_000..<index * 1_000 + length

@@ -37,7 +37,7 @@ struct StoreOptions: Sendable, Hashable, CustomTestStringConvertible {
     var testDescription: String { isBuffered ? "\(durability), buffered" : "\(durability)" }
 }
 
-/// A run of a script on a simulated disk, with a record of what has to be kept at each moment.
+/// A run of a script on a simulated disk, with a record of the bytes that have to be kept at each moment.
 struct StorageRun {
     /// What a crash at a moment must not lose.
     struct Promise: Sendable, Hashable {

@@ -9,7 +9,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     #endif
     case urlSession
 
-    /// The one that the library prefers, which this build may not contain.
+    /// The engine that the library prefers, which this build may not contain.
     static var preferred: Self { allCases[0] }
 
     var testDescription: String { rawValue }

@@ -7,7 +7,7 @@ internal import Testing
 struct LayerTests {
     /// The layers from the lowest to the highest.
     ///
-    /// A file uses types of its own layer and of lower ones only.
+    /// A file uses only types of the same layer and of lower layers.
     enum Layer: Int, Comparable {
         /// Types that are independent of downloads, such as locks, logs, and random numbers.
         case support

@@ -55,7 +55,7 @@ struct SlotTableTests {
         var expected: [Int32: Int] = [:]
         for number in 0..<1500 {
             if expected.isEmpty || Int.random(in: 0..<10, using: &generator) < (number < 750 ? 6 : 4) {
-                // Each value occurs once, so that the order is definite.
+                // Each value occurs once, so the order is unambiguous.
                 let order = Int.random(in: 0..<1000, using: &generator) * 10_000 + number
                 let slot = table.insert(Item(order: order))
                 heap.insert(slot, in: &table)

@@ -10,7 +10,7 @@ internal import Testing
 struct TransferSlotTests {
     private static let content = Content(seed: 5, length: 1000)
 
-    /// What a caller does while a queued download becomes active.
+    /// An action of a caller while a queued download becomes active.
     enum Input: CaseIterable, Sendable {
         case awaitFile, readEvents, readStates, pauseAndResume, join, addHandle
     }

@@ -7,7 +7,7 @@ struct ListeningSocket {
     let descriptor: Int32
     let port: UInt16
 
-    /// - Parameter number: The last byte of the address, of which the others are 127.0.0.
+    /// - Parameter number: The last byte of the address, after 127.0.0.
     init(address number: UInt32 = 1) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()

@@ -38,7 +38,7 @@ struct LoopChoiceTests {
         for origin in origins {
             var choice = LoopChoice()
             var loops = (0..<16).map { _ in choice.begin(with: origin, of: 4) }
-            // As long as several run at a time, all loops are used equally.
+            // While several exchanges run at a time, all loops are used equally.
             for index in (0..<160).map({ $0 * 7 % 16 }) {
                 choice.end(with: origin, at: loops[index])
                 loops[index] = choice.begin(with: origin, of: 4)

@@ -113,7 +113,7 @@ import Testing
 }
 
 extension Resource {
-    /// The resource in chunks, several of which are read at once.
+    /// The resource in chunks; several chunks are read at once.
     fileprivate var chunked: Self {
         var resource = self
         resource.framing = .chunked

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Tests of root certificates that are trusted in addition to those of the system.
+/// Tests of root certificates that are trusted in addition to the system's.
 @Suite(.endsWhenHung) struct TrustRootsTests {
     private static let root = Data(Certificate.root.utf8)
 

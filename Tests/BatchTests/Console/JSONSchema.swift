@@ -13,7 +13,7 @@ struct JSONSchema {
         self.schema = schema
     }
 
-    /// The schema of the events, which lies beside the tool.
+    /// The schema of the events, which is stored beside the tool.
     static func ofEvents() throws -> Self {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../Examples/batch/events.schema.json").standardized

@@ -1,12 +1,12 @@
 internal import LoopbackServer
 internal import Testing
 
-/// A run of the executable, and what it must do.
+/// A run of the executable, and its expected effects.
 ///
 /// In the arguments, the files, and the expected texts, `SERVER` stands for the URL of a server, `DEAD` for one at which nothing
 /// listens, and `SHA:NAME` for the SHA-256 digest of the resource `NAME`.
 struct ContractCase: Sendable, CustomTestStringConvertible {
-    /// What the case shows.
+    /// The description of the case.
     let testDescription: String
     /// The arguments, separated by single spaces.
     let arguments: String
@@ -22,7 +22,7 @@ struct ContractCase: Sendable, CustomTestStringConvertible {
     var output: [String] = []
     /// Texts that standard error contains.
     var error: [String] = []
-    /// Texts that neither contains.
+    /// Texts that neither standard output nor standard error contains.
     var absent: [String] = ["s3cret"]
     /// The files after the run besides those before it, with the names of the resources that they contain.
     var results: [String: String] = [:]

@@ -56,7 +56,7 @@ final class CommandRun: Sendable {
     ///   - folder: The working directory, which is also the directory for temporary files.
     ///   - input: The standard input, which must fit the buffer of a pipe.
     ///   - output: The file for standard output, instead of ``lines`` and ``End/output``.
-    ///   - environment: Variables in addition to those of this process, without those that name proxies.
+    ///   - environment: Variables in addition to this process's variables, except the ones that name proxies.
     ///   - limit: The arguments for the shell's `ulimit`, if the process has to have a resource limit.
     init(
         _ arguments: [String], of command: String = "batch", in folder: Folder, input: String = "",

@@ -54,7 +54,7 @@ internal import Testing
             server.serve(Resource(content, script: [[.retryAfter("600")]]), at: "busy")
             server.serve(Resource(content, script: [[.holdHead]]), at: "held")
             try await Folder.with { folder in
-                // The others are of another host than the one that asks to wait.
+                // The other URLs don't belong to the host that asks to wait.
                 let busy = "http://localhost:\(server.port)/busy"
                 let names = ["held"] + (0..<20).map { "waiting?\($0)" }
                 let list = ([busy] + names.map { server.url($0).absoluteString }).map { $0 + "\n" }.joined()
@@ -87,7 +87,7 @@ internal import Testing
                 _ = await server.requests(at: "file", reaching: 1)
                 run.signal(SIGINT)
                 run.signal(SIGTERM)
-                // The status is that of the signal which arrived first.
+                // The status corresponds to the signal that arrived first.
                 let status = try await run.end().status
                 #expect(status == 130 || status == 143)
             }

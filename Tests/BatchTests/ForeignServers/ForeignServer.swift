@@ -93,7 +93,7 @@ final class ForeignServer: Sendable {
         }
     }
 
-    /// Returns a port that is free at present, and a socket that is bound to it.
+    /// Returns a port that is currently free, and a socket that is bound to it.
     private static func freePort() throws -> (descriptor: Int32, port: Int) {
         var (descriptor, address) = try socket(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)

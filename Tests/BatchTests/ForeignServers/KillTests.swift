@@ -7,7 +7,7 @@ internal import Testing
 @Suite(.endsWhenHung(minutes: 12), .serialized, .enabled(if: !ForeignServer.Kind.installed.isEmpty))
 struct KillTests {
     private static let content = Content(seed: 77, length: 200_000_000)
-    /// The maximum number of bytes that a kill may lose: those in flight, and those being written.
+    /// The maximum number of bytes that a kill may lose: bytes in flight, and bytes being written.
     private static let loss = 8 << 20
 
     @Test(arguments: ForeignServer.Kind.installed, ["nio", "urlsession"])

@@ -180,7 +180,7 @@ internal import Testing
         try await LoopbackServer.withServer { server in
             serve(["f0"], on: server)
             try await Folder.with { folder in
-                // More hosts than lanes of which items are started at the same time.
+                // More hosts than lanes from which items are started at the same time.
                 let dead = (0..<90).flatMap { host in (0..<3).map { "http://h\(host).invalid:9/\($0)\n" } }.joined()
                 let index = try await folder.split(dead + server.url("f0").absoluteString + "\n")
                 let end = try await folder.units("--retries", "1", "--attempts", "1").end()
@@ -231,7 +231,7 @@ internal import Testing
         }
     }
 
-    @Test func `the archive of somebody else is not touched`() async throws {
+    @Test func `a tar file that the command did not create is not changed`() async throws {
         try await Folder.with { folder in
             try await folder.split("http://127.0.0.1:1/x\n")
             try FileManager.default.createDirectory(at: folder.url("out"), withIntermediateDirectories: true)

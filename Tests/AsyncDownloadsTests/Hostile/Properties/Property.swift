@@ -1,6 +1,6 @@
 /// A property of a parser that must hold for every input.
 ///
-/// The tests check it with generated inputs, and the fuzzers with those that libFuzzer finds. Each parser has a row in
+/// The tests check it with generated inputs, and the fuzzers with inputs that libFuzzer finds. Each parser has a row in
 /// ``all``.
 struct Property: Sendable, CustomStringConvertible {
     /// The name of the property, which its fuzzer and its seed file also have.

@@ -85,7 +85,7 @@ struct CheckpointMarkTests {
         let line = try #require(mark.encoded())
         let other = CheckpointMark(generation: 8, session: "b00t/2049", received: IntervalSet(1..<9))
         let slot = try line.prefix(length) + #require(other.encoded()).dropFirst(length)
-        // A tear within the common prefix of both marks changes nothing.
+        // A tear within the common prefix of both marks has no effect.
         let read = CheckpointMark((slot + [UInt8](repeating: 0, count: 100))[...])
         #expect(read == nil || length <= "mark ".count && read == other)
     }

@@ -6,7 +6,7 @@ internal import Testing
 /// Tests that replay scripts on a simulated disk with each crash at each moment (rules 38 to 42, 46, 54).
 ///
 /// After each crash a new process opens the partial. It must find nothing, something unusable, or bytes that equal the
-/// server's bytes of the same representation. Nothing that was promised may be lost. The destination must be unchanged
+/// server's bytes of the same representation. No promised byte may be lost. The destination must be unchanged
 /// or complete. The download must be able to finish from there, without leftovers.
 @Suite("A crash at any moment", .serialized, .endsWhenHung(minutes: 12))
 struct CrashTests {
@@ -107,7 +107,7 @@ struct CrashTests {
         if !isPower || run.options.durability == .powerLoss {
             checkDestinations(disk, promise, moment)
         }
-        // Rule 60: a record proves the bytes, whatever was synced.
+        // Rule 60: a record proves the bytes, regardless of what was synced.
         for path in Self.destinations where store.finishedFile(at: path) != nil {
             #expect(isWhole(path, disk), "\(moment): the record at \(path) is wrong")
         }

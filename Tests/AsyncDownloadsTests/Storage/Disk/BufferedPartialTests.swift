@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Tests of new partials whose bytes are in memory as long as they are few.
+/// Tests of new partials that buffer a small body in memory.
 @Suite("A buffered partial", .endsWhenHung)
 struct BufferedPartialTests {
     static let lockName = PartialNames.lastComponent(of: PartialNames(.sample(in: "/")).lock)

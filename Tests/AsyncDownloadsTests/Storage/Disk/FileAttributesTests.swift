@@ -19,7 +19,7 @@ struct FileAttributesTests {
         return attributes
     }
 
-    /// Default attributes are set as well, because those of an unfinished file differ from them.
+    /// Default attributes are set as well, because an unfinished file has other attributes.
     @Test(arguments: [0, PartialFile.bufferedLength], [FileAttributes(), attributes])
     func `a file and its copies get their attributes before their names`(
         bufferedLength: Int64, attributes: FileAttributes

@@ -20,7 +20,7 @@ struct FinishedFileRecordTests {
             session: isSynced ? nil : FinishedFileRecord.SessionDigest("boot/1"))
     }
 
-    /// - Parameter isShort: Whether the value takes no block of its own on ext4.
+    /// - Parameter isShort: Whether the value needs no separate block on ext4.
     @Test(
         arguments: [
             (tag: nil, date: nil, type: nil, isShort: true),

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Tests of the records that placed files have, and of what they prove.
+/// Tests of the records of placed files, and of what they prove.
 @Suite(.enabled(if: TemporaryDirectory.hasAttributes), .endsWhenHung)
 struct FinishedFileTests {
     private let directory: TemporaryDirectory
@@ -80,7 +80,7 @@ struct FinishedFileTests {
         #expect(abs(Double(time) / 1e9 - Date().timeIntervalSince1970) < 3600)
     }
 
-    /// The changes after which a file proves nothing.
+    /// The changes after which a record no longer proves the file.
     enum Change: CaseIterable, Sendable {
         case byte, truncated, longer, touched, replacedByCopy, attributeOfAnother, damagedAttribute, noAttribute
         case hardLink, symbolicLink, groupWritable, worldWritable, missing, directory, pipe

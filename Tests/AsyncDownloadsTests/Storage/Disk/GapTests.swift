@@ -4,7 +4,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Where bytes may be written far behind the others.
+/// Tests of whether bytes may be written far behind the others.
 @Suite(.endsWhenHung)
 struct GapTests {
     private let directory: TemporaryDirectory

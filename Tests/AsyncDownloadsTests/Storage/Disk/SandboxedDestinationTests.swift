@@ -187,7 +187,7 @@ struct SandboxedDestinationTests {
         #expect(try partials.contents.isEmpty)
     }
 
-    /// Checks that the destination has the bytes, and that nothing else is left.
+    /// Checks that the destination has the bytes, and that no other files are left.
     private func expectPlaced() throws {
         #expect(documents.bytes(at: documents.destination) == SampleObject.first.bytes())
         #expect(try documents.contents == ["file.zip"])

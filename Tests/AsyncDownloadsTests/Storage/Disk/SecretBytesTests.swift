@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What a checkpoint and its marks say of bytes that were received with secret headers (rule 9).
+/// The claims of a checkpoint and its marks about bytes that were received with secret headers (rule 9).
 @Suite("Bytes of a user in a partial file", .endsWhenHung)
 struct SecretBytesTests {
     private let directory: TemporaryDirectory

@@ -38,7 +38,7 @@ final class SyncLog: Sendable {
 
     func fail(_ name: String, times: Int) { state.withLock { $0.failures[name] = times } }
 
-    /// Lets the sync of the directory with this number fail, counted from 1.
+    /// Makes the directory's sync with this number fail, counted from 1.
     func failDirectory(
         sync number: Int, _ kind: FileFailure.Kind = .other, beforeNext: @escaping @Sendable () -> Void = {}
     ) {

@@ -33,7 +33,7 @@ struct FaultTests {
 
     private func check(_ disk: SimulatedDisk, _ run: StorageRun, _ moment: String) throws {
         let promise = run.promise(at: .max)
-        // No mark is expected to survive, because marks promise nothing on a failing disk and some crashes end the
+        // No mark is expected to survive, because marks make no promise on a failing disk and some crashes end the
         // boot.
         let store = run.store(
             on: SimulatedFileSystem(disk, behavior: .init(remembers: false)), boot: promise.boot + 1)

@@ -2,7 +2,7 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// The real file system as an app in a sandbox sees it that may access single files of a directory, but neither the
+/// The real file system as seen by a sandboxed app that may access single files of a directory, but neither the
 /// directory nor other files in it.
 final class SandboxedFileSystem: ForwardingFileSystem {
     /// The renames that give an accessible file its name.
@@ -48,13 +48,13 @@ final class SandboxedFileSystem: ForwardingFileSystem {
     /// The number of accesses to URLs that haven't ended.
     var accessCount: Int { state.withLock { $0.accessCount } }
 
-    /// Denies the access to all files of the directory while there is no access to a URL.
+    /// Denies access to all files of the directory unless access to a URL has been started.
     func requireAccess() { state.withLock { $0.needsAccess = true } }
 
-    /// Lets replacements without a rename fail; nil ends this.
+    /// Makes replacements without a rename fail; nil ends the failures.
     func failReplacing(_ kind: FileFailure.Kind?) { state.withLock { $0.replacing = kind } }
 
-    /// Lets copies to replacement directories fail.
+    /// Makes copies to replacement directories fail.
     func failCopying(_ kind: FileFailure.Kind) { state.withLock { $0.copying = kind } }
 
     func makeReplacementDirectory(for path: String) throws(FileFailure) -> String? {

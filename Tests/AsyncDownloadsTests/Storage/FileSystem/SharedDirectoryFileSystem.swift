@@ -28,7 +28,7 @@ final class SharedDirectoryFileSystem: ForwardingFileSystem {
         }
     }
 
-    /// Makes the file at `path` one of another user.
+    /// Makes the file at `path` belong to another user.
     func giveAway(_ path: String) {
         state.withLock { _ = $0.foreignNames.insert(PartialNames.lastComponent(of: path)) }
     }

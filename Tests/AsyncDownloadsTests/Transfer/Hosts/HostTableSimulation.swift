@@ -22,7 +22,7 @@ struct HostTableSimulation {
         var hasFinished = false
     }
 
-    /// What the answers have said about an origin.
+    /// The state of an origin according to its answers.
     private struct Knowledge {
         var coolDownEnd = Duration.zero
         var resourceEnds: [ResourceID: Duration] = [:]
@@ -79,12 +79,12 @@ struct HostTableSimulation {
 
     var unfinishedCount: Int { transfers.count { !$0.hasFinished } }
 
-    /// What is left in the queue after all transfers have finished.
+    /// The contents of the queue after all transfers have finished.
     var remainder: (waiting: Int, heldUp: Int, holders: Int) {
         (queue.waitingCount, queue.heldUp.count, queue.holderCount)
     }
 
-    /// Runs until all transfers have finished, or until nothing happens any more.
+    /// Runs until all transfers have finished, or until no event is left.
     mutating func run() {
         while unfinishedCount > 0 {
             for ticket in queue.grant(at: now) { granted(ticket) }
@@ -168,7 +168,7 @@ struct HostTableSimulation {
         }
     }
 
-    /// Returns the answer of an origin at present.
+    /// Returns the current answer of an origin.
     private func answer(_ transfer: Transfer) -> RequestAnswer {
         let origin = transfer.pair.target.map { "\($0.host):\($0.port)" } ?? ""
         guard let trouble = troubles[origin]?.first(where: { $0.range.contains(now) }) else { return .accepted() }

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What several processes cost one host, each of which learns its limit by itself.
+/// The load on one host of several processes, each of which learns the limit by itself.
 ///
 /// This is why `batch split` puts all URLs of a host in one lane. The environment variable `ASYNC_DOWNLOADS_GROWTH` prints the
 /// figures of the article about many machines.

@@ -268,7 +268,7 @@ struct OriginStateTests {
         answer(send(), .refused(retryAfter: .seconds(1)))
         answer(send(at: 2), .refused(retryAfter: .seconds(60), of: Self.resource), at: 2)
         #expect(nextTime(at: 2) == nil)
-        // The refusal of all lasts as long as it says.
+        // The refusal of all resources lasts for the stated time.
         answer(send(1, at: 3), .refused(retryAfter: .seconds(2)), at: 3)
         #expect(state.hindrance(at: .seconds(4)) != nil)
     }

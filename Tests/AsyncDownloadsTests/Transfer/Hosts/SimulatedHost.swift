@@ -4,7 +4,7 @@
 struct SimulatedHost {
     /// The rule by which the host refuses requests.
     enum Rule {
-        /// Nothing is refused.
+        /// No request is refused.
         case unlimited
         /// At most `count` requests within windows of this length, which begin at multiples of it plus an offset.
         case fixedWindow(count: Int, period: Duration, offset: Duration)
@@ -18,7 +18,7 @@ struct SimulatedHost {
         case closed
     }
 
-    /// What a simulation has counted.
+    /// The counts of a simulation.
     struct Outcome {
         var finishedCount = 0
         var requestCount = 0

@@ -41,7 +41,7 @@ extension PermitQueue {
 }
 
 extension OriginPair {
-    /// Creates the pair of direct requests to a host, or of those that another host redirects to it.
+    /// Creates the pair for direct requests to a host, or for requests that another host redirects to it.
     init(host: String, port: Int = 443, via requested: String? = nil) {
         guard let target = URL(string: "https://\(host):\(port)"),
             let requested = URL(string: "https://\(requested ?? "\(host):\(port)")")

@@ -8,7 +8,7 @@ internal import Testing
 /// Transfers that wait for their first permit, which need no state machine, and their activation.
 @Suite(.endsWhenHung)
 struct QueuedTransferTests {
-    /// What a caller can do with a download that waits without making it active.
+    /// An action of a caller on a queued download that doesn't make it active.
     enum Step: CaseIterable, Sendable {
         case pause, resume, cancel
     }

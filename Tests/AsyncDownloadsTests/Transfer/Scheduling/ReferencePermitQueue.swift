@@ -14,7 +14,7 @@ struct ReferencePermitQueue {
     let openLimit: Int
     let limitPerHost: Int
     private(set) var requests: [Request] = []
-    /// The tickets of the queue under test, of which only the order matters here, by their numbers.
+    /// The tickets of the queue under test by their numbers; only their order matters here.
     private(set) var lastTicket = 0
     private var permitCount = 0
     private var isOldestDue = false

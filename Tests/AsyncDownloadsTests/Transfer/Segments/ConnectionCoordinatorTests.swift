@@ -29,7 +29,7 @@ struct ConnectionCoordinatorTests {
         coordinator.budget(of: transfer, report, permitHost: "a.example", at: now)
     }
 
-    /// Starts a transfer of the host, or lets it wait if the host is at its limit.
+    /// Starts a transfer of the host, or queues it if the host is at its limit.
     private func start(_ host: String = "a.example") {
         _ = scheduler.request(OriginPair(host: host), priority: .normal, for: IndifferentReceiver())
         scheduler.deliverGrants()
@@ -206,7 +206,7 @@ struct ConnectionCoordinatorTests {
         _ = budget(of: 1, report(1))
         #expect(!budget(of: 2, report(2)).isShared)
         #expect(budget(of: 1, report(1)).isShared && !budget(of: 2, report(2)).isShared)
-        // If that file has ended in the meantime, a refusal of the first further connection says nothing.
+        // If that file has ended in the meantime, a refusal of the first additional connection is no evidence.
         coordinator.remove(2)
         coordinator.record(HostObservation(ceiling: 1), of: 1, about: origin, at: .zero)
         #expect(budget(of: 1, report(1)).bound == 16)

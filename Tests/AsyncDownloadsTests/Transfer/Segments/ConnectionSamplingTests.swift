@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// How often rates are measured, and what isn't comparable.
+/// Tests of the intervals of rate measurements, and of samples that can't be compared.
 @Suite(.endsWhenHung)
 struct ConnectionSamplingTests {
     @Test func `samples are frequent only while a rate is to be judged soon`() {

@@ -14,7 +14,7 @@ struct ConnectionStepTests {
             (200, 370, 1),
             (200, 300, 0),
             (200, 200, -1),
-            // What the others gain isn't the transfer's.
+            // The gain of other transfers doesn't count for this one.
             (150, 800, 0.5),
             (50, 400, -0.5),
         ])

@@ -7,7 +7,7 @@ struct ControllerFixture {
     var sample = ConnectionController.Sample(
         byteCount: 0, segmentCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20),
         bound: 16)
-    /// The most connections that get a segment.
+    /// The maximum number of connections that get a segment.
     var largestCount = Int.max
     /// The numbers that were decided, without repetitions.
     private(set) var numbers: [Int] = []
@@ -37,7 +37,7 @@ struct ControllerFixture {
         }
     }
 
-    /// Runs at 10 megabytes per second, whatever the number, until a step begins.
+    /// Runs at 10 megabytes per second, regardless of the number, until a step begins.
     mutating func runUntilStep() {
         while !controller.isTrying { run(0.001) { _, _ in 10 } }
     }

@@ -54,7 +54,7 @@ struct PlanFixture {
         return parts
     }
 
-    /// Lets `count` bytes of an exchange arrive, and returns those that are to be written.
+    /// Lets `count` bytes of an exchange arrive, and returns the bytes to write.
     mutating func arrive(_ count: Int64, _ exchange: ExchangeID) -> [Range<Int64>] {
         guard let start = table.segment(of: exchange)?.claimed else { return [] }
         return table.claim(start..<start + count, by: exchange, received: received, at: now)
@@ -109,7 +109,7 @@ extension ExchangeTable {
         return Dictionary(uniqueKeysWithValues: canceled.map { ($0.id, $0.exchange.writes) })
     }
 
-    /// Returns the missing ranges that no exchange is going to bring, in ascending order; requests don't count.
+    /// Returns the missing ranges that no exchange is going to receive, in ascending order; requests don't count.
     func unassigned(_ received: IntervalSet) -> [Range<Int64>] {
         guard let length = plan.length else { return [] }
         var covered = withWrites(received)
@@ -117,7 +117,7 @@ extension ExchangeTable {
         return covered.gaps(in: 0..<length)
     }
 
-    /// Returns what contradicts the plan's own rules, for failure messages.
+    /// Returns the violations of the plan's invariants, for failure messages.
     func violations(_ received: IntervalSet) -> [String] {
         var found: [String] = []
         for (segment, next) in zip(segments, segments.dropFirst()) where segment.openRange.upperBound > next.start {

@@ -4,7 +4,7 @@
 struct PlanRun {
     private enum Move: CaseIterable { case request, head, refusal, bytes, write, death, cancel, exhaustion, restart }
 
-    /// The moves, of which those that end the run are drawn most often.
+    /// The moves; the ones that end the run are drawn most often.
     private static let moves = Move.allCases + Array(repeating: .bytes, count: 3) + Array(repeating: .write, count: 3)
 
     private(set) var table = ExchangeTable()
@@ -18,7 +18,7 @@ struct PlanRun {
     private var now = Duration.zero
     private var generator: SplitMix64
     private var lastExchange = 0
-    /// Where the next byte of each body belongs.
+    /// The position of the next byte of each body.
     private var positions: [ExchangeID: Int64] = [:]
     /// The writes in progress, in the order in which they were claimed.
     private var writes: [(exchange: ExchangeID, range: Range<Int64>)] = []
@@ -34,7 +34,7 @@ struct PlanRun {
         window =
             hasFaults && Bool.random(using: &generator)
             ? max(1, length / Int64.random(in: 1...9, using: &generator)) : nil
-        // Holes of an earlier process. Without faults there is none, so that no long received range ends a segment.
+        // Holes of an earlier process. Without faults, the file has no holes, so that no long received range ends a segment.
         for _ in 0..<(hasFaults ? Int.random(in: 0...3, using: &generator) : 0) {
             received.insert(part(of: 0..<length))
         }

@@ -36,7 +36,7 @@ struct SegmentPlanReceivedTests {
         var fixture = PlanFixture(length: 128 * mebibyte, received: IntervalSet(10 * mebibyte..<60 * mebibyte))
         #expect(fixture.request(1, from: 2) == [60 * mebibyte..<128 * mebibyte])
         _ = fixture.accept(2)
-        // The received bytes before the limit are nothing to wait for.
+        // The received bytes before the limit don't have to be awaited.
         fixture.receive(10 * mebibyte, 1)
         #expect(fixture.table.exhausted(fixture.received).map(\.id) == [1])
         #expect(fixture.request(1, from: 3) == [94 * mebibyte..<128 * mebibyte])

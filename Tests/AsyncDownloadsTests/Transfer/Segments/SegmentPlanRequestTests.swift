@@ -34,7 +34,7 @@ struct SegmentPlanRequestTests {
         _ = fixture.request(1, from: 2)
         _ = fixture.accept(2)
         fixture.receive(at: [1: 24, 2: 4])
-        // 40 MiB at 24 MiB a second, and 60 at 4, of which a third exchange at 14 takes 7 of 9 parts.
+        // 40 MiB at 24 MiB a second, and 60 at 4; a third exchange at 14 takes 7 of 9 parts of the latter.
         let range = try #require(fixture.request(1, from: 3).first)
         #expect(range.upperBound == 128 * mebibyte)
         let left = Double(range.lowerBound - 68 * mebibyte) / Double(60 * mebibyte)
@@ -72,7 +72,7 @@ struct SegmentPlanRequestTests {
         fixture.now += .seconds(2)
         _ = fixture.accept(2, 0)
         fixture.receive(at: [2: 1])
-        // Of 128 MiB, the present exchange receives one more in the two seconds.
+        // Of 128 MiB, the current exchange receives one more in the two seconds.
         #expect(fixture.table.setup == .seconds(2))
         let start = fixture.request(1, from: 3).first?.lowerBound ?? 0
         #expect((66 * mebibyte...67 * mebibyte).contains(start))

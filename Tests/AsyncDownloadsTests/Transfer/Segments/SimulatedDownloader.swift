@@ -12,7 +12,7 @@ struct SimulatedDownloader {
     private let origin: Origin
     private(set) var transfers: [SimulatedTransfer]
     private let tickets: [PermitQueue.Ticket]
-    /// The most transfers that tried more connections at the same time.
+    /// The maximum number of transfers that tried more connections at the same time.
     private(set) var largestTryingCount = 0
 
     private init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, fileCount: Int) throws {
@@ -36,7 +36,7 @@ struct SimulatedDownloader {
         return downloader
     }
 
-    /// How long all transfers take, in seconds.
+    /// The duration of all transfers, in seconds.
     var time: Double { transfers.map(\.time).max() ?? 0 }
 
     private mutating func step() {

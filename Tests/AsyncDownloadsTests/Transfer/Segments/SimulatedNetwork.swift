@@ -3,27 +3,27 @@
 /// A server and the network before it, as rates that depend on the number of connections.
 struct SimulatedNetwork: Sendable, CustomStringConvertible {
     let description: String
-    /// The most megabytes per second of each connection, repeatedly in the order of the connections.
+    /// The maximum rates of the connections in megabytes per second, repeated in the order of the connections.
     var connectionRates: [Double] = [20]
-    /// The most megabytes per second of all connections together.
+    /// The maximum rate of all connections together, in megabytes per second.
     var linkRate = 10_000.0
-    /// By which factor the link's rate changes with each further connection.
+    /// The factor by which the link's rate changes with each additional connection.
     var linkFactor = 1.0
-    /// How long it takes from a request until the first byte.
+    /// The time from a request until the first byte.
     var setup = 0.05
-    /// How long a new connection takes to reach its rate, which increases linearly.
+    /// The time that a new connection takes to reach its rate, which increases linearly.
     var rampTime = 0.1
-    /// The fixed numbers with which the automatic one is compared, among which is the best one.
+    /// The fixed numbers with which the automatic number is compared; they include the best one.
     var fixedCounts = [16]
-    /// How many connections the server accepts.
+    /// The number of connections that the server accepts.
     var limit = 100
-    /// Whether everything arrives in the first quarter of each second.
+    /// Whether all bytes arrive in the first quarter of each second.
     var isBursty = false
-    /// The least share of the best fixed number's rate that the automatic number has to reach.
+    /// The minimum share of the best fixed number's rate that the automatic number has to reach.
     var leastShare = 0.95
-    /// The most connections that the automatic number may try.
+    /// The maximum number of connections that may be tried automatically.
     var largestCount = 16
-    /// How long a file takes with the best fixed number, in seconds.
+    /// The duration of a file with the best fixed number, in seconds.
     var fileTime = 60.0
 
     init(_ name: String, _ configure: (inout Self) -> Void = { _ in }) {

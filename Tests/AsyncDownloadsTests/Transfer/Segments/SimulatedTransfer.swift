@@ -16,15 +16,15 @@ struct SimulatedTransfer {
     private(set) var controller: ConnectionController
     private let length: Int64
     private var received = IntervalSet()
-    /// How long the transfer takes, in seconds.
+    /// The duration of the transfer, in seconds.
     private(set) var time = 0.0
     private var connections: [ExchangeID: Connection] = [:]
     private var lastExchange = 0
-    /// When the next sample is due.
+    /// The time at which the next sample is due.
     private var nextSample = 0.025
     /// The bytes that this transfer and all transfers had received at the last sample.
     private var sampled = (own: Int64(0), all: Int64(0))
-    /// The most connections that had a segment at the same time.
+    /// The maximum number of connections that had a segment at the same time.
     private(set) var largestCount = 0
     private let isFixed: Bool
 
@@ -59,7 +59,7 @@ struct SimulatedTransfer {
     /// The number of connections that have a segment.
     var count: Int { table.segments.count }
 
-    /// What the transfer reports to the coordinator of the downloader.
+    /// The report of the transfer to the coordinator of the downloader.
     func report(_ origin: Origin) -> ConnectionReport {
         ConnectionReport(
             origin: origin, number: controller.number, acceptedCount: controller.number, isFixed: isFixed,
@@ -74,7 +74,7 @@ struct SimulatedTransfer {
 
     /// Ends a step, after the bytes have arrived; samples the rate if the time has come.
     ///
-    /// - Parameter budget: Returns what the downloader permits; the bytes that it counts are those since the start.
+    /// - Parameter budget: Returns what the downloader permits; it counts the bytes since the start.
     mutating func endStep(budget: (SimulatedTransfer) -> ConnectionBudget? = { _ in nil }) {
         for (exchange, _) in table.exhausted(received) { end(exchange) }
         if time >= nextSample {
@@ -117,7 +117,7 @@ struct SimulatedTransfer {
         largestCount = max(largestCount, table.segments.count)
     }
 
-    /// The rates of the connections that have a segment, if nothing but the server limits them.
+    /// The rates of the connections that have a segment, if only the server limits them.
     var rates: [Double] {
         table.segments.map { segment in
             let connection = connections[segment.exchange]
@@ -161,7 +161,7 @@ struct SimulatedTransfer {
         for exchange in newest.prefix(max(0, table.segments.count - number)) { end(exchange) }
     }
 
-    /// Requests as many parts as the controller permits, or the rest if nothing else runs.
+    /// Requests as many parts as the controller permits, or the rest if no other exchange runs.
     private mutating func fill() {
         guard !table.segments.isEmpty else {
             if !table.hasRequests, let gap = received.firstGap(below: length) { request(gap.lowerBound..<length) }

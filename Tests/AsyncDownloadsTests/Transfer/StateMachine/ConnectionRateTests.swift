@@ -42,7 +42,7 @@ struct ConnectionRateTests {
         #expect(patience.windowCount == 2)
     }
 
-    /// Lets a connection bring this many bytes per second.
+    /// Makes a connection deliver this number of bytes per second.
     private func receive(_ harness: inout StateMachineHarness, perSecond count: Int, seconds: Int) {
         for _ in 0..<seconds {
             harness.pass(.seconds(1))

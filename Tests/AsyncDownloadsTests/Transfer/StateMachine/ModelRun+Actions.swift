@@ -2,7 +2,7 @@
 
 /// The results of the machine's actions.
 ///
-/// Those of the scheduler and the engine are immediate; those of the store and the clock come later.
+/// The scheduler and the engine respond immediately; the store and the clock respond later.
 extension ModelRun {
     mutating func perform(_ action: TransferAction) {
         switch action {

@@ -38,13 +38,13 @@ struct ModelRun {
     var exchanges: [Exchange] = []
     var commands: Int
     let isPassing: Bool
-    /// How many exchanges may run at the same time.
+    /// The number of exchanges that may run at the same time.
     let connections: Int
     private(set) var violations: [String] = []
     /// A description of what happened, for failure messages.
     var history: [String] = []
     var ending: TransferEnding?
-    /// The reasons for which bytes were discarded.
+    /// The reasons why bytes were discarded.
     private(set) var restarts: Set<RestartReason> = []
 
     var (permit, permitNumber) = (Permit.none, PermitRequestID(rawValue: 0))
@@ -55,7 +55,7 @@ struct ModelRun {
     var retries: [(due: Duration, timer: TimerID)] = []
     /// The refreshes that were requested, including those that are no longer needed.
     var refreshes: [RefreshID] = []
-    /// Those of them that ask for secret headers instead of a URL.
+    /// The requested refreshes that ask for secret headers instead of a URL.
     var authorizations: Set<RefreshID> = []
     var tick: Duration?
     var mark: Duration?
@@ -104,7 +104,7 @@ struct ModelRun {
         self.commands = commands
     }
 
-    /// Runs until nothing more can happen.
+    /// Runs until no event is left.
     mutating func run() {
         take("run", machine.run(at: now))
         for _ in 0..<20_000 {
@@ -248,7 +248,7 @@ struct ModelRun {
                 end(.failed(DownloadError(.connectionLost)), of: number)
             }
         }
-        // Other exchanges have callbacks of their own at the same time.
+        // Other exchanges have their own callbacks at the same time.
         for move in [Move.caller, .store, .action, .time, .refresh, .engine] where isPossible(move) {
             if Int.random(in: 0..<10, using: &generator) == 0 { make(move) }
         }
@@ -258,7 +258,7 @@ struct ModelRun {
         if !condition { violations.append(violation) }
     }
 
-    /// Checks the state when nothing more can happen: the transfer must have ended or be paused, with nothing open.
+    /// Checks the state when no event is left: the transfer must have ended or be paused, with no open file or exchange.
     private mutating func checkFinalState() {
         check(machine.phase == .ended || machine.phase == .paused, "came to rest in \(machine.phase)")
         check((ending != nil) == (machine.phase == .ended), "the phase and the end action differ")

@@ -29,7 +29,7 @@ struct ModelServer {
     private(set) var proof: Proof
     /// The number of faults, or changes of the object, that may still happen.
     var faults: Int
-    /// How many responses may be sent at the same time.
+    /// The number of responses that may be sent at the same time.
     var limit = Int.max
     private let isPassing: Bool
 
@@ -73,7 +73,7 @@ struct ModelServer {
         return fields.compactMap { request.headers[$0] }.allSatisfy(proves)
     }
 
-    /// Returns whether a part that is sent in spite of the condition declares that it is of another version (rule 21).
+    /// Returns whether a part that is sent despite the condition declares that it belongs to another version (rule 21).
     private func revealsChange(_ request: ExchangeRequest) -> Bool {
         guard let condition = request.headers["If-Match"] ?? request.headers["If-Range"] else { return false }
         return condition.hasPrefix("\"") && (proof == .tag || proof == .weakTag)

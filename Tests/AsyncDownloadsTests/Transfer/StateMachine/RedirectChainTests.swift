@@ -21,7 +21,7 @@ struct RedirectChainTests {
     func `rule 58: a host has one name`(_ text: String, _ host: String) throws {
         let url = try #require(URL(string: text))
         #expect(OriginPair(url).host == host)
-        // The URL that a transfer requests is that of its key.
+        // A transfer requests the URL of its key.
         let key = TransferKey(DownloadRequest(from: url, to: .memory))
         #expect(OriginPair(try #require(URL(string: key.url))).host == host)
     }

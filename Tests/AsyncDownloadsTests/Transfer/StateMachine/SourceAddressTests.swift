@@ -73,7 +73,7 @@ struct SourceAddressTests {
         address.willRequest(at: .zero, freshFor: .seconds(2))
         address.answered()
         #expect(address.canRefresh(after: code) == isExpected)
-        // A failure before the first request says nothing about the URL.
+        // A failure before the first request is no evidence about the URL.
         address.refreshed(at: .zero)
         address.attemptEnded()
         #expect(!address.canRefresh(after: code))

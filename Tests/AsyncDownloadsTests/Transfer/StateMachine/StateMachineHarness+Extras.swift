@@ -4,7 +4,7 @@
 extension StateMachineHarness {
     static let mebibyte: Int64 = 1 << 20
 
-    /// A transfer of 16 MiB whose first exchange has brought 1000 bytes, and whose extra exchanges were sent.
+    /// A transfer of 16 MiB whose first exchange has received 1000 bytes, and whose extra exchanges were sent.
     static func divided(
         _ count: Int = 4, _ change: (inout TransferSettings) -> Void = { _ in }
     ) -> StateMachineHarness {
@@ -28,7 +28,7 @@ extension StateMachineHarness {
         head(206, part(id), of: id)
     }
 
-    /// Lets the exchange bring everything that its segment has.
+    /// Makes the exchange receive all bytes of its segment.
     mutating func complete(_ id: ExchangeID) {
         while let open = machine.exchanges.segment(of: id)?.openRange, !open.isEmpty {
             bytes(Int(min(open.upperBound - open.lowerBound, Self.mebibyte)), of: id)

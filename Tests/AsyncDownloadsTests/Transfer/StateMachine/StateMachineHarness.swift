@@ -21,11 +21,11 @@ struct StateMachineHarness {
     var allowsGaps = true
     /// Whether the host of a redirect is below its limit.
     var isBelowLimit = true
-    /// What the store reports as kept when it closes the partial file; nil for everything.
+    /// The bytes that the store reports as kept when it closes the partial file; nil for all.
     var kept: IntervalSet?
     /// The result of the finished file.
     var finishing = Result<Void, DownloadError>.success(())
-    /// What the downloader knows about the connections at the next check.
+    /// The downloader's knowledge about the connections at the next check.
     var budget = ConnectionBudget()
     var now = Duration.zero
     /// The actions that were performed, in order; see ``TransferAction/summary``.
@@ -37,7 +37,7 @@ struct StateMachineHarness {
     private(set) var marked = IntervalSet()
     /// The exchanges that have not ended.
     private(set) var running: Set<ExchangeID> = []
-    /// The newest of them.
+    /// The newest exchange that has not ended.
     var exchange: ExchangeID? { running.max { $0.rawValue < $1.rawValue } }
     private var retry: (due: Duration, timer: TimerID)?
     /// The reply to the last head.
@@ -97,7 +97,7 @@ struct StateMachineHarness {
     }
 
     private(set) var endings: [TransferAction] = []
-    /// What runs that have ended had found out about their hosts.
+    /// The findings of ended runs about their hosts.
     private(set) var observations: [HostObservation] = []
 }
 
@@ -108,7 +108,7 @@ extension StateMachineHarness {
 
     mutating func relocate() { feed(machine.relocate(at: now)) }
 
-    /// Reports the head of an exchange; that of the newest one by default.
+    /// Reports the head of an exchange, by default of the newest one.
     mutating func head(_ status: Int, _ fields: HeaderFields = [:], of exchange: ExchangeID? = nil) {
         let head = ResponseHead(status: StatusCode(status), headers: fields)
         let id = exchange ?? self.exchange ?? 0

@@ -15,7 +15,7 @@ struct TransferCredentialTests {
         received.insert(9 * mebibyte..<12 * mebibyte)
         return received
     }()
-    /// Both ends of each range, or all of it.
+    /// Both ends of each range, or the whole range.
     private static let probes = [
         0..<65536, 2 * mebibyte - 65536..<2 * mebibyte, 4 * mebibyte..<4 * mebibyte + 10,
         9 * mebibyte..<9 * mebibyte + 65536, 12 * mebibyte - 65536..<12 * mebibyte,
@@ -109,7 +109,7 @@ struct TransferCredentialTests {
         var harness = StateMachineHarness.divided(2)
         harness.accept(2)
         let exchange = try #require(harness.machine.exchanges[2])
-        // One byte more than the head promised, so that nothing of the exchange counts.
+        // One byte more than the head promised, so that no byte of the exchange counts.
         let count = Int(try #require(exchange.end) - exchange.position) + 1
         Self.changeHeaders(&harness, whileWriting: count, of: 2)
         let left = harness.machine.bytes.intervals

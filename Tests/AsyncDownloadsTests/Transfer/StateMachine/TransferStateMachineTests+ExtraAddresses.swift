@@ -185,7 +185,7 @@ struct TransferWeakPartsTests {
         #expect(harness.failure?.code == .checksumMismatch)
     }
 
-    /// Loses the last of three parts after it has brought more than a refused request would.
+    /// Loses the last of three parts after it has received more bytes than a refused request would.
     @Test(arguments: [RetryPolicy(), .never])
     func `a lost part discards the bytes once, and then the file is one stream`(policy: RetryPolicy) {
         var harness = Self.divided(policy)

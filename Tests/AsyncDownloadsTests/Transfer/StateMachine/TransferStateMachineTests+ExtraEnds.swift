@@ -5,7 +5,7 @@ internal import Testing
 
 private let mebibyte = StateMachineHarness.mebibyte
 
-/// Ends, refusals, and stalls of extra exchanges, which are no failures of the transfer.
+/// Ends, refusals, and stalls of extra exchanges, which are not failures of the transfer.
 @Suite("Ends of extra exchanges", .endsWhenHung)
 struct TransferExtraEndTests {
     /// A transfer without retries and without an idle timeout.

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Transfers whose subscribers don't permit the present network.
+/// Transfers whose subscribers don't permit the current network.
 @Suite(.endsWhenHung)
 struct TransferNetworkTests {
     @Test func `a running transfer keeps its bytes while there is no network, and uses no retry`() {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// The bounds of a connection pool, and what it does when descriptors run short.
+/// The bounds of a connection pool, and its behavior when only few descriptors are left.
 @Suite(.endsWhenHung)
 struct ConnectionPoolTests {
     @Test func `idle connections are bounded over all origins, and the oldest are closed`() async throws {

@@ -12,7 +12,7 @@ struct NIOTransportTests {
         "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 
-    /// Performs requests one after the other, and returns the body or the error of each.
+    /// Performs requests one after another, and returns the body or the error of each.
     private func fetch(_ count: Int, from scripts: [RawServer.Script]) async throws -> ([String], RawServer) {
         let server = try RawServer(scripts)
         let transport = NIOTransport(connectTimeout: .seconds(900))

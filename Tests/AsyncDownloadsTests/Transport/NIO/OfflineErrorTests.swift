@@ -6,7 +6,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// What the errors of a connection attempt over SwiftNIO say about the connection of this device.
+/// The evidence of connection errors over SwiftNIO about whether this device is offline.
 @Suite(.endsWhenHung)
 struct OfflineErrorTests {
     @Test(

@@ -19,7 +19,7 @@ final class PoolFixture {
         private(set) var isCanceled = false
         /// The channel of the connection, once it is established.
         private(set) var channel: EmbeddedChannel?
-        /// The connection, as long as anything refers to it.
+        /// The connection, while it is referenced.
         private(set) weak var connection: HTTPConnection?
 
         init(by route: Route, on loop: EmbeddedEventLoop, in pool: ConnectionPool) {
@@ -110,7 +110,7 @@ final class PoolFixture {
             loop: DeliveryLoop(eventLoop: loop), connector: connector, budget: budget, longestWait: .seconds(30))
     }
 
-    /// Whether descriptors run short.
+    /// Whether only few descriptors are left.
     var isShort: Bool {
         get { shortage.withLock { $0 } }
         set { shortage.withLock { $0 = newValue } }
@@ -119,7 +119,7 @@ final class PoolFixture {
     /// The attempts to connect so far.
     var attempts: [Attempt] { connector.attempts }
 
-    /// Does what is enqueued.
+    /// Runs the enqueued tasks.
     func run() { loop.run() }
 
     /// Lets time pass on the event loop.

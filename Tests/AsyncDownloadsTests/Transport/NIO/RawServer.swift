@@ -4,7 +4,7 @@ import Foundation
 
 /// A TCP server that responds to requests with raw bytes, connection by connection.
 final class RawServer: Sendable {
-    /// The responses of one connection, each of which follows one request; the connection is closed after the last one.
+    /// The responses of one connection, one for each request; the connection is closed after the last one.
     typealias Script = [String]
 
     private let socket: ListeningSocket
@@ -20,7 +20,7 @@ final class RawServer: Sendable {
 
     func url() throws -> URL { try socket.url("http") }
 
-    /// Serves one connection after the other, and then accepts no more.
+    /// Serves one connection after another, and then accepts no more.
     private func serve(_ scripts: [Script]) {
         for script in scripts {
             let connection = accept(socket.descriptor, nil, nil)

@@ -6,11 +6,11 @@ import Testing
 
 /// A proxy on 127.0.0.1 that connects clients to servers of this machine, with one thread for each direction.
 ///
-/// It accepts CONNECT and requests in absolute form, or SOCKS 5, and whatever name a client asks for, it connects to 127.0.0.1.
+/// It accepts CONNECT and requests in absolute form, or SOCKS 5, and connects to 127.0.0.1 for every name that a client requests.
 final class LoopbackProxy: Sendable {
     enum Kind: Sendable { case http, socks }
 
-    /// What clients have sent.
+    /// The requests and the credentials that clients have sent.
     struct Record: Sendable, Equatable {
         /// The request lines of HTTP, or the targets of SOCKS.
         var targets: [String] = []
@@ -46,7 +46,7 @@ final class LoopbackProxy: Sendable {
         }
     }
 
-    /// Accepts no more clients.
+    /// Stops accepting clients.
     func stop() { _ = shutdown(socket.descriptor, Int32(SHUT_RDWR)) }
 
     private func serve(_ client: Int32) {
