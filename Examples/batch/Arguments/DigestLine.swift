@@ -2,8 +2,8 @@ internal import AsyncDownloads
 
 /// A line of a list of digests, such as a file SHA256SUMS: a digest, and the name of a file.
 ///
-/// There are two forms: `HEX  NAME` or `HEX *NAME`, as written by sha256sum(1) and sha512sum(1), where a backslash before
-/// the digest says that `\\`, `\n`, and `\r` in the name are escaped; and the BSD form, `SHA256 (NAME) = HEX`.
+/// There are two forms: `HEX  NAME` or `HEX *NAME`, as written by sha256sum(1) and sha512sum(1), where a backslash
+/// before the digest says that `\\`, `\n`, and `\r` in the name are escaped; and the BSD form, `SHA256 (NAME) = HEX`.
 struct DigestLine: Sendable, Hashable {
     let checksum: Checksum
     let name: String

@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// The items of a run in their order: first from the command line, then from manifests, which are read as they are needed.
+/// The items of a run in their order: first from the command line, then from manifests, which are read on demand.
 struct ItemFeed: ItemSource {
     /// The items that have been read.
     private var ready: ArraySlice<NextItem> = []

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A file with results, which is written at the end of a run, atomically.
 ///
-/// Until then, the results are in a temporary file without a name, so that they use no memory, and no file is left behind if
-/// the process is killed.
+/// Until then, the results are in a temporary file without a name, so that they use no memory, and no file is left
+/// behind if the process is killed.
 struct ResultFile {
     private static let pieceLength = 1 << 16
 

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The lock of a lane, which one process at a time can hold.
 ///
-/// It keeps out a process that was started again while the earlier one still runs. The system releases the lock when the
-/// process exits, even after a crash.
+/// It keeps out a process that was started again while the earlier one still runs. The system releases the lock when
+/// the process exits, even after a crash.
 struct LaneLock: Sendable {
     /// The errors of file systems that have no locks.
     ///

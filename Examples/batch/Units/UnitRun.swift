@@ -5,7 +5,7 @@ internal import Foundation
 actor UnitRun: ResultSink {
     /// The number of lanes from which items can be started at the same time.
     private static let mostReadyLanes = 64
-    /// The number of items that may wait for their hosts, which is less than a session permits in addition to its window.
+    /// The number of items that may wait for their hosts, which is less than a session permits beyond its window.
     private static let mostHeldUp = 1536
     private static let lockInterval = Duration.seconds(1)
 

@@ -29,7 +29,7 @@ struct ClientKillTests {
         var isDone = false
         while !isDone {
             let isLast = killCount == Self.killsOfSeed
-            // A process that only observes receives no outcome, so a later process has to receive it, without another fetch.
+            // A process that only observes receives no outcome, so a later process has to, without another fetch.
             let modes = isLast ? ["restore", "start"] : ["restore", "start", "observe"]
             let mode = modes[Int.random(in: modes.indices, using: &random)]
             let client = try ClientProcess([home, service.directory.root.path, "\(count)", mode])

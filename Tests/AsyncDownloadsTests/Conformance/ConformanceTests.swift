@@ -56,7 +56,7 @@ struct ConformanceTests {
             print("\(scenario.testDescription), on \(engine.rawValue): not run. \(reason)")
             return
         }
-        // On a busy machine, a large file would otherwise be fetched over additional connections, which receive the faults.
+        // On a busy machine, a large file would otherwise be fetched over more connections, which receive the faults.
         try await TestEnvironment.with(engine, configure: { $0.maximumConnectionsPerTransfer = 1 }) {
             environment async throws in
             environment.server.serve(scenario.resource, at: "/object")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Tests of hidden files beside a finished file that is used again, as left by a process that is killed after the rename.
+/// Tests of hidden files that a process, killed after the rename, left beside a finished file that is used again.
 @Suite(.enabled(if: TemporaryDirectory.hasAttributes), .endsWhenHung)
 struct ExistingFileLeftoversTests {
     private static let content = Content(seed: 61, length: 300_000)

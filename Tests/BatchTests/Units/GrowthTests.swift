@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import batch
 
-/// The cost of a list that is too long for one machine, computed from the lanes that `batch split` would assign to its hosts.
+/// The cost of a list that is too long for one machine, from the lanes that `batch split` would assign to its hosts.
 ///
 /// The environment variable `ASYNC_DOWNLOADS_GROWTH` prints the figures of the article about many machines.
 @Suite(.endsWhenHung) struct GrowthTests {

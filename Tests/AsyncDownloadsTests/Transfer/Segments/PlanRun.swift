@@ -34,7 +34,7 @@ struct PlanRun {
         window =
             hasFaults && Bool.random(using: &generator)
             ? max(1, length / Int64.random(in: 1...9, using: &generator)) : nil
-        // Holes of an earlier process. Without faults, the file has no holes, so that no long received range ends a segment.
+        // Holes of an earlier process. A file without faults has none, so that no long received range ends a segment.
         for _ in 0..<(hasFaults ? Int.random(in: 0...3, using: &generator) : 0) {
             received.insert(part(of: 0..<length))
         }

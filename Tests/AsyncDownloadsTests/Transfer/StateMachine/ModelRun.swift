@@ -258,7 +258,7 @@ struct ModelRun {
         if !condition { violations.append(violation) }
     }
 
-    /// Checks the state when no event is left: the transfer must have ended or be paused, with no open file or exchange.
+    /// Checks the state when no event is left: it must be ended or paused, with no open file or exchange.
     private mutating func checkFinalState() {
         check(machine.phase == .ended || machine.phase == .paused, "came to rest in \(machine.phase)")
         check((ending != nil) == (machine.phase == .ended), "the phase and the end action differ")

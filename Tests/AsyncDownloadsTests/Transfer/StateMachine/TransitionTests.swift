@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The exits of each phase in `Documentation.docc/Development/Design.md`, compared with the exits that the machine takes.
+/// The exits of each phase in `Documentation.docc/Development/Design.md`, compared with the machine's exits.
 @Suite(.endsWhenHung)
 struct TransitionTests {
     typealias Phase = TransferStateMachine.Phase
