@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// One run over a list of items, which starts each download, follows its events, and keeps its bytes when it is stopped.
+/// One run over a list of items: it starts each download, follows its events, and keeps its bytes if stopped.
 actor Session {
     /// A closure that is called with each event and its download.
     typealias Observer = @Sendable (RunEvent, Download) -> Void

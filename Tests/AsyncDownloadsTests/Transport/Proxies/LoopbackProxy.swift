@@ -6,7 +6,7 @@ import Testing
 
 /// A proxy on 127.0.0.1 that connects clients to servers of this machine, with one thread for each direction.
 ///
-/// It accepts CONNECT and requests in absolute form, or SOCKS 5, and connects every client to 127.0.0.1, whatever the name.
+/// It accepts CONNECT and requests in absolute form, or SOCKS 5, and always connects to 127.0.0.1, whatever the name.
 final class LoopbackProxy: Sendable {
     enum Kind: Sendable { case http, socks }
 
