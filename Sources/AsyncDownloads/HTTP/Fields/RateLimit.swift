@@ -35,7 +35,9 @@ enum RateLimit {
     static func quota(_ headers: HeaderFields) -> Quota? {
         if let seconds = exhausted(headers) { return .exhausted(.seconds(min(seconds, RetryAfter.maximumSeconds))) }
         guard let limits = headers["RateLimit"].flatMap(items) else { return nil }
-        return limits.contains { $0.parameters["r"] ?? 0 > 0 } ? .available : nil
+        let remaining = limits.compactMap { $0.parameters["r"] }
+        // A limit may be exhausted for an unknown time.
+        return remaining.isEmpty || remaining.contains { $0 <= 0 } ? nil : .available
     }
 
     /// Returns the longest time until an exhausted limit permits requests again, in seconds; `nil` if there is none.

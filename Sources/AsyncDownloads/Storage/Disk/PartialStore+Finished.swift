@@ -53,8 +53,8 @@ extension PartialStore {
 
     /// Returns the record of the finished file at `path`; nil if the file doesn't exist or its record proves nothing.
     ///
-    /// The file must be a regular file of this user, have no other name, not be writable by other users, and match its
-    /// record exactly. If it was placed without a sync, the machine must not have been restarted since. Links are not
+    /// The file must be a regular file of this user, have no other name, not be more writable than a new file there, and
+    /// match its record exactly. If it was placed without a sync, the machine must not have been restarted since. Links are not
     /// followed.
     func finishedFile(at path: String) -> FinishedFileRecord? {
         recordedFile(at: path).flatMap { finishedFile($0, at: path) }
@@ -65,7 +65,7 @@ extension PartialStore {
         file.isUnchanged && isPrivate(file.information, at: path) ? file.record : nil
     }
 
-    /// Whether the file at `path` belongs to this user, has no other name, and can be written by no one else.
+    /// Whether the file at `path` belongs to this user, has no other name, and is as writable as a new file there.
     func isPrivate(_ information: FileInformation, at path: String) -> Bool {
         (try? FileOwner(disk: disk, directory: PartialNames.directory(of: path)).isPrivate(information)) == true
     }
