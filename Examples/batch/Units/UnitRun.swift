@@ -18,6 +18,8 @@ actor UnitRun: ResultSink {
     private var nextLocking: ContinuousClock.Instant?
     private var itemCount = 0
     private var isCanceled = false
+    /// Whether to say that the run waits for another process; it is said once.
+    private var announcesWaiting: Bool
     private var change: CheckedContinuation<Void, Never>?
     /// The end of the run, as far as it is known.
     private(set) var end = UnitRunEnd()
@@ -31,8 +33,10 @@ actor UnitRun: ResultSink {
     ///   - lanes: The units of each lane of the task.
     ///   - folders: The places of files.
     ///   - attemptLimit: The number of times that a unit is processed until its temporary failures are final.
-    init(_ lanes: [[UnitIndex.Unit]], in folders: UnitFolders, attemptLimit: Int) {
+    ///   - isQuiet: Whether to write nothing about waiting for another process.
+    init(_ lanes: [[UnitIndex.Unit]], in folders: UnitFolders, attemptLimit: Int, isQuiet: Bool) {
         self.folders = folders
+        announcesWaiting = !isQuiet
         waiting = lanes.map { UnitLane($0, in: folders, attemptLimit: attemptLimit) }[...]
         known = Mutex(lanes.joined().reduce(0) { $0 + $1.count })
         end.unitCount = lanes.joined().count
@@ -119,8 +123,8 @@ actor UnitRun: ResultSink {
             }
         }
         nextLocking = busy.isEmpty ? nil : .now + Self.lockInterval
-        if !busy.isEmpty, waiting.isEmpty, active.isEmpty, !end.hasWaited {
-            end.hasWaited = true
+        if !busy.isEmpty, waiting.isEmpty, active.isEmpty, announcesWaiting {
+            announcesWaiting = false
             StandardError.write("waiting   for another process that downloads the same units\n")
         }
         waiting += busy

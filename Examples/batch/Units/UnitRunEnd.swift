@@ -8,8 +8,6 @@ struct UnitRunEnd: Sendable {
     var unitCount = 0
     /// The number of units that have reports.
     var reportCount = 0
-    /// Whether another process had some of the units at the beginning.
-    var hasWaited = false
 
     /// Returns the exit status of the run.
     ///
