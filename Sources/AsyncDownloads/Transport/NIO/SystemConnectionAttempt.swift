@@ -4,8 +4,8 @@ internal import NIOPosix
 
 /// An attempt to establish a connection: over TCP, through the tunnel of a proxy, and with TLS, as the route requires.
 ///
-/// NIO resolves the name and tries its addresses according to RFC 8305 (Happy Eyeballs). One timer limits all steps
-/// together. NIO can't cancel a name resolution, so a canceled attempt ignores its result.
+/// NIO tries the addresses of a name according to RFC 8305 (Happy Eyeballs). One timer limits all steps together. A name
+/// resolution can't be canceled, so a canceled attempt ignores its result.
 final class SystemConnectionAttempt: ConnectionAttempt {
     private enum State {
         case idle
@@ -46,8 +46,8 @@ final class SystemConnectionAttempt: ConnectionAttempt {
 
     private func connect() -> EventLoopFuture<any Channel> {
         let (host, port) = route.endpoint
-        let resolver = FamilyResolver(addressFamily, on: pool.loop.eventLoop)
         guard let address = try? SocketAddress(ipAddress: host, port: port) else {
+            let resolver = NameResolver(host, port, addressFamily, on: pool.loop.eventLoop)
             return bootstrap().resolver(resolver).connect(host: host, port: port)
         }
         guard addressFamily.includes(address) else {

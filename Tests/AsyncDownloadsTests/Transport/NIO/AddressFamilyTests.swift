@@ -35,12 +35,38 @@ struct AddressFamilyTests {
     @Test(arguments: [AddressFamily.ipv4, .ipv6])
     func `a resolver returns addresses of one kind`(family: AddressFamily) async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let resolver = try #require(FamilyResolver(family, on: loop))
-        let four = try await resolver.initiateAQuery(host: "127.0.0.1", port: 80).get()
-        let six = try await resolver.initiateAAAAQuery(host: "::1", port: 80).get()
-        #expect(four.map(\.ipAddress) == (family == .ipv4 ? ["127.0.0.1"] : []))
-        #expect(six.map(\.ipAddress) == (family == .ipv6 ? ["::1"] : []))
-        #expect(FamilyResolver(.any, on: loop) == nil)
+        for (host, itsFamily) in [("127.0.0.1", AddressFamily.ipv4), ("::1", .ipv6)] {
+            let resolver = NameResolver(host, 80, family, on: loop)
+            if family == itsFamily {
+                let four = try await resolver.initiateAQuery(host: host, port: 80).get()
+                let six = try await resolver.initiateAAAAQuery(host: host, port: 80).get()
+                #expect(four.map(\.ipAddress) == (family == .ipv4 ? [host] : []))
+                #expect(six.map(\.ipAddress) == (family == .ipv6 ? [host] : []))
+            } else {
+                // The system has no address of this kind for the literal.
+                await #expect(throws: DownloadError.self) {
+                    try await resolver.initiateAQuery(host: host, port: 80).get()
+                }
+            }
+        }
+    }
+
+    @Test func `names that are resolved slowly don't delay another one`() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: 80)
+        let isResolved = DispatchSemaphore(value: 0)
+        let slow = (0..<8).map { number in
+            NameResolver("slow\(number)", 80, .any, on: loop) { _, _, _ in
+                isResolved.wait()
+                isResolved.signal()
+                return [address]
+            }
+        }
+        let fast = NameResolver("fast", 80, .any, on: loop) { _, _, _ in [address] }
+        #expect(try await fast.initiateAQuery(host: "fast", port: 80).get() == [address])
+        #expect(try await fast.initiateAAAAQuery(host: "fast", port: 80).get() == [])
+        isResolved.signal()
+        for resolver in slow { #expect(try await resolver.initiateAQuery(host: "", port: 80).get() == [address]) }
     }
 }
 #endif
