@@ -11,11 +11,11 @@ struct NameRegister: Sendable {
     var cutDirectoryCount: Int?
 
     /// The hash value of the resource that has a path, by the hash value of the path, unless ``next`` includes the path.
-    private var owners: [Int: UInt32] = [:]
+    private var owners = HashTable()
     /// The number in the name of a resource, by the hash value of the resource and its path without a number.
-    private var numbers: [Int: UInt32] = [:]
+    private var numbers = HashTable()
     /// The first number that no resource has, by the hash value of the path without a number.
-    private var next: [Int: UInt32] = [:]
+    private var next = HashTable()
 
     init(cutDirectoryCount: Int? = nil) {
         self.cutDirectoryCount = cutDirectoryCount
@@ -82,6 +82,19 @@ struct NameRegister: Sendable {
         hasher.combine(path)
         hasher.combine(resource)
         return hasher.finalize()
+    }
+}
+
+/// A dictionary whose keys are hash values.
+///
+/// It consists of parts that grow at different times, because a dictionary that grows needs the memory for its old and
+/// its new size at the same time.
+private struct HashTable: Sendable {
+    private var parts: [[Int: UInt32]] = Array(repeating: [:], count: 16)
+
+    subscript(key: Int) -> UInt32? {
+        get { parts[key & 15][key] }
+        set { parts[key & 15][key] = newValue }
     }
 }
 

@@ -18,7 +18,8 @@ struct UnitWriter {
         var buffer: [UInt8] = []
     }
 
-    private static let bufferLength = 1 << 14
+    /// The number of bytes that each of up to 1,024 open units keeps in memory.
+    private static let bufferLength = 1 << 12
 
     private let directory: URL
     private let existed: Bool
