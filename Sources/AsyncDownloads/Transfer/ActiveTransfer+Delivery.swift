@@ -92,7 +92,8 @@ extension ActiveTransfer {
             let waiting = state.subscribers.active.filter { delivery.results[$0.id] == nil }
             var recipients = waiting.filter { !state.acceptance.isPending($0.id) }.map {
                 FileDelivery.Recipient(
-                    id: $0.id, request: $0.subscriber.request, formerFile: state.examinedFiles.formerFile(of: $0.id))
+                    id: $0.id, request: $0.subscriber.request,
+                    formerFile: state.delivery.examinedFiles.formerFile(of: $0.id))
             }
             // If the last subscriber discarded while the bytes were verified, no subscriber wants the file.
             let isForNobody =
@@ -104,7 +105,8 @@ extension ActiveTransfer {
             if isForNobody, let last = state.subscribers.lastDetached {
                 recipients = [
                     FileDelivery.Recipient(
-                        id: last.id, request: last.request, formerFile: state.examinedFiles.formerFile(of: last.id))
+                        id: last.id, request: last.request,
+                        formerFile: state.delivery.examinedFiles.formerFile(of: last.id))
                 ]
             }
             guard !recipients.isEmpty || !waiting.isEmpty else {

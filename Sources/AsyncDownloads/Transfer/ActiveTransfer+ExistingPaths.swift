@@ -105,12 +105,12 @@ extension ActiveTransfer {
     func recordFormerFiles() {
         let disk = environment.store.disk
         for (id, request) in withState(\.activeRequests)
-        where request.destination.choosesName && withState({ $0.examinedFiles.formerFile(of: id) == nil }) {
+        where request.destination.choosesName && withState({ $0.delivery.examinedFiles.formerFile(of: id) == nil }) {
             guard let path = expectedPath(of: request, nil) else { continue }
             let file = (try? disk.information(at: path)) ?? nil
             let own = file.flatMap { _ in firstFile(of: request, recordedFile) }
             let former = FormerFile(information: file, ownName: own.map { PartialNames.lastComponent(of: $0.path) })
-            updateQuietly { $0.examinedFiles.record(former, of: id) }
+            updateQuietly { $0.delivery.examinedFiles.record(former, of: id) }
         }
     }
 }

@@ -106,7 +106,7 @@ extension ActiveTransfer {
             store.isPrivate(file.information, at: path),
             request.lengthError(file.information.size) == nil,
             // A file is hashed only once, although the partial file may be opened many times.
-            !withState({ $0.examinedFiles.isRejected(file.information, for: id) })
+            !withState({ $0.delivery.examinedFiles.isRejected(file.information, for: id) })
         else { return nil }
         let digest = try? disk.digest(checksum.algorithm, of: handle, length: file.information.size) {
             withState { $0.machine.intent == .run }
@@ -116,7 +116,7 @@ extension ActiveTransfer {
             let record = store.finishedFile(file, at: path).flatMap(ownRecord)
             return ExistingFile(path: path, length: file.information.size, record: record)
         }
-        updateQuietly { $0.examinedFiles.reject(file.information, for: id) }
+        updateQuietly { $0.delivery.examinedFiles.reject(file.information, for: id) }
         return nil
     }
 

@@ -5,14 +5,13 @@ extension ActiveTransfer {
         var subscribers = SubscriberSet()
         var actions = ActionQueue()
         var storage: TransferStorage
-        var examinedFiles = ExaminedFiles()
         var delivery = DeliveryState()
         var acceptance = ResponseAcceptance()
         var connections = TransferConnections()
         var permit = TransferPermit()
         var scheduled = ScheduledWork()
         /// The last failed attempt.
-        var failedAttempt: FailedAttempt?
+        private var failedAttempt: FailedAttempt?
         /// The state of the machine at the last notification of the observers.
         private var lastObservedState: ObservedState?
         /// The effects to perform when the transfer is paused or has ended.
@@ -60,6 +59,11 @@ extension ActiveTransfer.State {
         guard !restWaiters.isEmpty, machine.phase == .paused || machine.phase == .ended else { return [] }
         defer { restWaiters = [] }
         return restWaiters
+    }
+
+    /// Records a failed attempt that will be repeated.
+    mutating func attemptFailed(_ attempt: FailedAttempt) {
+        failedAttempt = attempt
     }
 
     /// Returns the effects that notify observers of changes.

@@ -109,7 +109,7 @@ final class ActiveTransfer: Sendable {
             case .emit(let event):
                 switch event {
                 case .retrying(_, let delay, let error):
-                    state.failedAttempt = FailedAttempt(error, retriedAfter: delay, at: environment.time.date)
+                    state.attemptFailed(FailedAttempt(error, retriedAfter: delay, at: environment.time.date))
                     detachLate(after: delay, error, &state, &decision)
                 case .waiting(let reason): networkAwaited(reason, &state, &decision)
                 default: break

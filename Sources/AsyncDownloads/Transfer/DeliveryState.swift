@@ -1,4 +1,5 @@
-/// The delivery's reserved paths, and whether every subscriber has been served.
+/// The delivery of the file: the files at the destinations, the reserved paths, and whether every subscriber has been
+/// served.
 struct DeliveryState: Sendable {
     /// The reserved path of a detached subscriber.
     struct HeldPath: Sendable {
@@ -7,6 +8,8 @@ struct DeliveryState: Sendable {
         let isClosing: Bool
     }
 
+    /// The files that existed at the destinations.
+    var examinedFiles = ExaminedFiles()
     /// Whether every subscriber has its result, so that no other subscriber can attach.
     private(set) var isServed = false
     /// The reserved paths of detached subscribers at which a file may still be placed.

@@ -176,7 +176,7 @@ struct ExistingFileNamesTests {
             if !isLater { try Data("mine".utf8).write(to: path) }
             let second = environment.downloader.start(request(1, environment))
             let transfer = try #require(environment.downloader.liveTransfers.first)
-            while transfer.withState({ $0.examinedFiles.formerFile(of: 2) == nil }) { await Task.yield() }
+            while transfer.withState({ $0.delivery.examinedFiles.formerFile(of: 2) == nil }) { await Task.yield() }
             if isLater { try Data("mine".utf8).write(to: path) }
             environment.server.release("/1/image.jpg")
             #expect(try await second.file.url.lastPathComponent == (isLater ? "image-2.jpg" : "image.jpg"))

@@ -18,6 +18,8 @@ struct ProgressMeter: Sendable {
     private var sampleStart: Duration?
     private var sampleBytes: Int64 = 0
     private var speed: Double?
+    /// Whether a periodic check, which may emit progress, is scheduled.
+    private var isTicking = false
 
     init(interval: Duration) {
         self.interval = interval
@@ -39,6 +41,17 @@ struct ProgressMeter: Sendable {
     mutating func emitStart() -> Bool {
         defer { hasEmittedStart = true }
         return !hasEmittedStart
+    }
+
+    /// Returns whether the next periodic check is to be scheduled; if so, records that it is.
+    mutating func scheduleTick() -> Bool {
+        defer { isTicking = true }
+        return !isTicking
+    }
+
+    /// Records that the scheduled check takes place.
+    mutating func tick() {
+        isTicking = false
     }
 
     /// Counts `count` bytes.

@@ -65,8 +65,7 @@ extension TransferStateMachine {
 
     /// Schedules the next periodic check, unless one is already scheduled.
     mutating func keepTicking(at now: Duration) -> [TransferAction] {
-        guard !isTicking else { return [] }
-        isTicking = true
+        guard meter.scheduleTick() else { return [] }
         let interval = policies.tickInterval
         return [.scheduleTick(run.extras.tickInterval(run.exchanges, at: now).map { min(interval, $0) } ?? interval)]
     }

@@ -30,7 +30,7 @@ extension TransferStateMachine {
     mutating func tick(
         at now: Duration, _ statuses: [ExchangeID: CallbackStatus] = [:], _ connections: ConnectionBudget? = nil
     ) -> [TransferAction] {
-        isTicking = false
+        meter.tick()
         guard isRunning else { return [] }
         run.check(statuses, at: now)
         guard !run.exchanges.isEmpty else { return [] }

@@ -106,7 +106,6 @@ struct TransferStateMachine: Sendable {
     private(set) var formerRun: CopyOnWrite<Run>?
     /// The identifiers that were used.
     var identifiers = TransferIdentifiers()
-    var isTicking = false
 
     init(settings: TransferSettings, seed: UInt64) {
         sharedSettings = CopyOnWrite(settings)
