@@ -14,6 +14,11 @@ final class UnitLane {
         var isRead = false
     }
 
+    /// Whether the host of the lane can be reached, according to the last download that has received a response or ended.
+    enum Reachability {
+        case unknown, reached, unreachable
+    }
+
     /// The manifest that is being read.
     private struct Reading {
         let unit: UnitIndex.Unit
@@ -42,6 +47,7 @@ final class UnitLane {
 
     /// The number of units that have reports.
     private(set) var reportCount = 0
+    private(set) var reachability = Reachability.unknown
 
     /// Creates a lane with at least one unit.
     init(_ units: [UnitIndex.Unit], in folders: UnitFolders, attemptLimit: Int) {
@@ -58,8 +64,11 @@ final class UnitLane {
     /// The number of downloads that wait for their hosts.
     var heldUpCount: Int { heldUp.count }
 
+    /// The number of downloads that have started and not ended.
+    var openCount: Int { open.values.reduce(0) { $0 + $1.openCount } }
+
     /// The number of downloads that have started and not ended, without those that wait for their hosts.
-    var runningCount: Int { open.values.reduce(0) { $0 + $1.openCount } - heldUp.count }
+    var runningCount: Int { openCount - heldUp.count }
 
     /// Locks the lane; returns false if another process has it.
     func lock() throws(Misuse) -> Bool {
@@ -119,6 +128,9 @@ final class UnitLane {
     /// Records that a download no longer waits for its host.
     func release(_ place: UnitPlace) { heldUp.remove(place) }
 
+    /// Records that a download receives its file.
+    func reachedHost() { reachability = .reached }
+
     /// Records the end of a download.
     func end(_ place: UnitPlace, with event: RunEvent) async throws(Misuse) {
         guard let progress = open[place.unit]?.progress else { return }
@@ -127,6 +139,7 @@ final class UnitLane {
         try await DiskQueue.run { () throws(Misuse) in try progress.record(event, id: place.id) }
         heldUp.remove(place)
         open[place.unit]?.openCount -= 1
+        reachability = event.isUnreachable ? .unreachable : .reached
         try await finishIfDone(place.unit)
     }
 
@@ -171,5 +184,13 @@ final class UnitLane {
             try unit.progress.finish(attemptLimit: attemptLimit)
         }
         if hasReport { reportCount += 1 }
+    }
+}
+
+extension RunEvent {
+    /// Whether a download has failed because its host can't be reached.
+    fileprivate var isUnreachable: Bool {
+        guard case .failure(let error) = what else { return false }
+        return [.hostNotFound, .cannotConnect].contains(error.code)
     }
 }

@@ -3,10 +3,12 @@ internal import Foundation
 
 /// The processing of the units of a task: it chooses the next item, and records the results.
 actor UnitRun: ResultSink {
-    /// The number of lanes from which items can be started at the same time.
+    /// The number of lanes whose hosts can be reached, from which items can be started at the same time.
     private static let mostReadyLanes = 64
     /// The number of items that may wait for their hosts, which is less than a session permits beyond its window.
     private static let mostHeldUp = 1536
+    /// The number of items of a lane that may be open before the first of them has ended.
+    private static let mostUnproven = 2
     private static let lockInterval = Duration.seconds(1)
 
     private let folders: UnitFolders
@@ -46,11 +48,14 @@ actor UnitRun: ResultSink {
     nonisolated var knownCount: Int { known.withLock(\.self) }
 
     /// Returns the next item of the lane that has the fewest running downloads; nil at the end and after a cancellation.
+    ///
+    /// Lanes whose hosts can't be reached come last: they never have a running download for long.
     func next() async throws(ManifestFailure) -> NextItem? {
         while !isCanceled {
             do throws(Misuse) {
                 try startLanes()
-                if let lane = readyLanes.min(by: { ($0.runningCount, $0.number) < ($1.runningCount, $1.number) }) {
+                let (promising, others) = readyLanes
+                if let lane = (promising.isEmpty ? others : promising).min(by: Self.comesBefore) {
                     if let item = try await nextItem(of: lane) { return item }
                     continue
                 }
@@ -58,7 +63,7 @@ actor UnitRun: ResultSink {
                 throw ManifestFailure(name: folders.units.path, line: nil, misuse: error)
             }
             // A lane that waits is started when another process has released it, or when an active lane is done.
-            let waitsForLock = nextLocking != nil && readyLanes.count < Self.mostReadyLanes
+            let waitsForLock = nextLocking != nil && readyLanes.promising.count < Self.mostReadyLanes
             guard !waiting.isEmpty || active.values.contains(where: { !$0.isRead }) else { return nil }
             let timer = waitsForLock ? Task { await self.noteChange(after: Self.lockInterval) } : nil
             await withCheckedContinuation { change = $0 }
@@ -82,6 +87,9 @@ actor UnitRun: ResultSink {
             if case .failure(let error) = event.what, error.concernsStorage { throw Misuse(error.description) }
             try await lane.end(place, with: event)
             retireIfDone(lane)
+        case .success(.started), .success(.progress):
+            lane.release(place)
+            lane.reachedHost()
         case .success: lane.release(place)
         }
         noteChange()
@@ -101,18 +109,30 @@ actor UnitRun: ResultSink {
         return failures
     }
 
-    /// The lanes from which an item may be started.
+    /// The lanes from which an item may be started, those whose hosts can't be reached apart.
     ///
-    /// A lane with many items that wait for unreachable hosts is left out, so that another lane can start.
-    private var readyLanes: [UnitLane] {
+    /// Lanes that have enough items which wait for their hosts are left out, so that another lane can start.
+    private var readyLanes: (promising: [UnitLane], unreachable: [UnitLane]) {
         let limit = max(2, Self.mostHeldUp / max(1, active.count))
-        return active.values.filter { !$0.isRead && $0.heldUpCount < limit }
+        var (promising, unreachable): ([UnitLane], [UnitLane]) = ([], [])
+        for lane in active.values where !lane.isRead && lane.heldUpCount < limit {
+            switch lane.reachability {
+            case .unknown: if lane.openCount < Self.mostUnproven { promising.append(lane) }
+            case .reached: promising.append(lane)
+            case .unreachable: unreachable.append(lane)
+            }
+        }
+        return (promising, unreachable)
     }
 
-    /// Starts lanes that no other process has locked, until enough lanes are ready.
+    private static func comesBefore(_ lane: UnitLane, _ other: UnitLane) -> Bool {
+        (lane.runningCount, lane.number) < (other.runningCount, other.number)
+    }
+
+    /// Starts lanes that no other process has locked, until enough lanes whose hosts can be reached are ready.
     private func startLanes() throws(Misuse) {
         if let nextLocking, .now < nextLocking { return }
-        var count = readyLanes.count
+        var count = readyLanes.promising.count
         var busy: [UnitLane] = []
         while count < Self.mostReadyLanes, let lane = waiting.popFirst() {
             if try lane.lock() {
