@@ -10,7 +10,7 @@ final class ManifestInput {
         case end
     }
 
-    private static let pieceLength = 1 << 16
+    private static let pieceLength = 1 << 14
 
     private let descriptor: Int32
     private let closesDescriptor: Bool

@@ -31,7 +31,7 @@ final class UnitLane {
     }
 
     /// The number of items that are read together, which is small because a task may have a thousand lanes.
-    private static let partLength = 100
+    private static let partLength = 32
 
     let number: Int
     private let folders: UnitFolders
