@@ -3,8 +3,11 @@
 /// The real file system, for tests that replace some of its functions.
 protocol ForwardingFileSystem: FileSystem {}
 
+/// The file system to which calls are forwarded; it is created once, because it reads the process's creation mask.
+private let systemFiles = POSIXFileSystem()
+
 extension ForwardingFileSystem {
-    var base: POSIXFileSystem { POSIXFileSystem() }
+    var base: POSIXFileSystem { systemFiles }
 
     func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile { try base.open(path, purpose) }
 

@@ -17,7 +17,7 @@ struct HostLimitTests {
     func `rule 37: after the first cool-down, a host that limits requests refuses at most 2 percent`(
         _ rule: SimulatedHost.Rule, milliseconds: Int
     ) {
-        for seed in 1...5 as ClosedRange<UInt64> {
+        for seed in Seeds.first(2) {
             var host = SimulatedHost(rule, latency: .milliseconds(milliseconds), seed: seed)
             let outcome = host.run(1000)
             #expect(outcome.finishedCount == 1000)

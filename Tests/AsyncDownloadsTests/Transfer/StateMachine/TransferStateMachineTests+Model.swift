@@ -6,7 +6,7 @@ internal import Testing
 /// Random runs of the state machine against a model of its environment.
 @Suite(.endsWhenHung(minutes: 12))
 struct TransferModelTests {
-    @Test(arguments: Seeds.first(2000, inGroupsOf: 250))
+    @Test(arguments: Seeds.first(1000, inGroupsOf: 250))
     func `rules 52 to 56: in any order of inputs, the transfer comes to rest and mixes no versions`(
         _ seeds: Range<UInt64>
     ) {
@@ -16,7 +16,7 @@ struct TransferModelTests {
         }
     }
 
-    @Test(arguments: Seeds.first(2000, inGroupsOf: 250))
+    @Test(arguments: Seeds.first(1000, inGroupsOf: 250))
     func `rules 52 to 56: the same is true of several exchanges at the same time`(_ seeds: Range<UInt64>) {
         for seed in seeds {
             let run = Self.run(seed, connections: 2 + Int(seed % 4))
