@@ -6,7 +6,7 @@ extension DownloadError: LocalizedError {
     /// Some sentences contain the name of the host. None contains a path, a query, or credentials.
     public var errorDescription: String? { texts.description }
 
-    /// English text that tells the user what to do, for an alert; `nil` if the user can't do anything.
+    /// An English suggestion for the user, for an alert; `nil` if the user can't do anything.
     public var recoverySuggestion: String? {
         guard let suggestion = texts.suggestion else { return nil }
         return isOffline ? Self.connect : suggestion

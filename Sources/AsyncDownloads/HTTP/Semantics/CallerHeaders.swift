@@ -19,8 +19,8 @@ struct CallerHeaders: Sendable, Hashable {
     /// The fields that are sent to the request's origin only and kept in memory only.
     var secretFields: HeaderFields { fields.secretFields(nonsecretNames: nonsecretNames) }
 
-    /// The fields that identify the user for whom bytes are received: the secret fields sorted by name and, if a
-    /// closure supplies additional fields, a field with the closure's number, which is never sent.
+    /// The fields by which the server identifies the user: the secret fields sorted by name and, if a closure supplies
+    /// additional fields, a field with the closure's number, which is never sent.
     ///
     /// All tokens that one closure supplies over time belong to one user. Another closure, or a closure of a later
     /// process, may act for another user.

@@ -2,7 +2,7 @@
 ///
 ///     version     1 byte
 ///     CRC-32      4 bytes, of the inode number and of all bytes that follow
-///     form        1 byte, which tells the presence and the form of the following fields
+///     form        1 byte, which states which of the following fields exist, and their form
 ///     resource    12 bytes
 ///     length      1 to 9 bytes, seven bits in each
 ///     time        8 bytes, the modification time

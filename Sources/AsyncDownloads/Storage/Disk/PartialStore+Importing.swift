@@ -3,7 +3,7 @@ extension PartialStore {
     ///
     /// Nothing is copied if the partial file already has at least as many provable bytes, or if no server could prove
     /// the file's bytes. The result describes the bytes that a download can continue; its ``Representation/isImported``
-    /// tells whether they come from the file.
+    /// states whether they come from the file.
     ///
     /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has the partial file, or a disk error. In both
     ///   cases, neither the file nor the existing partial file is lost.

@@ -9,7 +9,7 @@ struct TransferKey: Sendable, Hashable {
     let url: String
     /// The nonsecret headers, sorted by name; the order of different names has no meaning in HTTP (RFC 9110, 5.3).
     let headers: HeaderFields
-    /// The headers that identify the user to whom the server responds (``CallerHeaders/credentials``).
+    /// The headers by which the server identifies the user (``CallerHeaders/credentials``).
     let secretHeaders: HeaderFields
     /// The caller's ``DownloadRequest/identity``.
     let identity: String?

@@ -93,7 +93,7 @@ extension TransferStateMachine {
 /// An exchange that compares writes nothing. No byte is appended before the comparison has succeeded, and no byte is
 /// removed before it has failed.
 extension TransferStateMachine {
-    /// The headers that identify the user to whom the server responds (``CallerHeaders/credentials``).
+    /// The headers by which the server identifies the user (``CallerHeaders/credentials``).
     var credentials: HeaderFields { address.headers.credentials }
 
     /// Requires a comparison if the bytes were received with secret headers other than the present ones.

@@ -95,7 +95,7 @@ final class ConnectionPool {
         retry?.cancel()
     }
 
-    /// Takes back a connection whose response is complete, to use the connection again.
+    /// Returns a connection to the pool after a complete response.
     func release(_ connection: HTTPConnection) {
         if isShutDown { return connection.close() }
         if let index = waiting.firstIndex(where: { $0.exchange.request.route == connection.route }) {

@@ -4,8 +4,8 @@ internal import NIOCore
 /// The authentication of a client to a SOCKS proxy by a user name and a password (RFC 1929).
 ///
 /// The handler is in front of a SOCKS client that doesn't offer authentication. It replaces the client's greeting with
-/// one that also offers a user name and a password. When the proxy has accepted them, it tells the client that no
-/// authentication is required.
+/// one that also offers a user name and a password. When the proxy has accepted them, it reports to the client
+/// that no authentication is required.
 final class SOCKSAuthentication: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
