@@ -82,7 +82,7 @@ actor UnitRun: ResultSink {
     func take(_ event: RunEvent, original: Item) async throws(Misuse) {
         guard let place = original.unit, let lane = active[place.lane] else { return }
         switch event.what {
-        case .success(.waiting(let reason)): if reason.end != nil { lane.hold(place) }
+        case .success(.waiting(let reason)) where reason.end != nil: lane.hold(place)
         case .success(.finished), .failure:
             if case .failure(let error) = event.what, error.concernsStorage { throw Misuse(error.description) }
             try await lane.end(place, with: event)
