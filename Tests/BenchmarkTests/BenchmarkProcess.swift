@@ -20,7 +20,10 @@ struct BenchmarkProcess<Report: Decodable> {
         process.arguments = [subcommand, "--json"] + arguments
         process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": directory.path]) { $1 }
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: output)
+        let outputHandle = try FileHandle(forWritingTo: output)
+        // Foundation keeps a process, and with it its handles, after the process has ended.
+        defer { try? outputHandle.close() }
+        process.standardOutput = outputHandle
         process.standardError = FileHandle.nullDevice
         let (exit, continuation) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in

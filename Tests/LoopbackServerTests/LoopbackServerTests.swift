@@ -184,11 +184,12 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test func `a thousand concurrent connections are served`() async throws {
+    // More connections would need so many descriptors that Foundation can't start the processes of other tests.
+    @Test func `hundreds of concurrent connections are served`() async throws {
         try await LoopbackServer.withServer(threads: 2) { server in
             server.serve(Resource(content), at: "file")
             RawClient.raiseDescriptorLimit()
-            let clients = try (0..<1000).map { _ in try RawClient(port: server.port) }
+            let clients = try (0..<250).map { _ in try RawClient(port: server.port) }
             for client in clients { try client.request("GET", "/file", ["Range": "bytes=7-"]) }
             for client in clients {
                 #expect(try client.head().status == 206)

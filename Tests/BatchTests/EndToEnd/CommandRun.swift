@@ -141,6 +141,8 @@ final class CommandRun: Sendable {
                 if chunk.isEmpty { break }
                 continuation.yield(Array(chunk))
             }
+            // Foundation keeps a process, and with it its pipes, after the process has ended.
+            try? pipe.fileHandleForReading.close()
             continuation.finish()
         }
         return Task {
