@@ -7,7 +7,10 @@ enum OpenFileLimit {
 
     /// Raises the limit as far as the user permits it, because the usual one of 1024 permits few connections with many
     /// hosts.
-    static func raise() {
+    ///
+    /// - Returns: The limit now.
+    @discardableResult
+    static func raise() -> Int {
         #if canImport(Darwin)
         let (resource, enough) = (RLIMIT_NOFILE, min(Self.enough, rlim_t(OPEN_MAX)))
         #elseif canImport(Musl)
@@ -16,9 +19,10 @@ enum OpenFileLimit {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #endif
         var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < min(enough, limit.rlim_max) else { return }
+        guard getrlimit(resource, &limit) == 0 else { return Int(enough) }
+        let present = limit.rlim_cur
+        guard present < min(enough, limit.rlim_max) else { return Int(clamping: present) }
         limit.rlim_cur = min(enough, limit.rlim_max)
-        // Without effect if it isn't permitted.
-        _ = setrlimit(resource, &limit)
+        return Int(clamping: setrlimit(resource, &limit) == 0 ? limit.rlim_cur : present)
     }
 }

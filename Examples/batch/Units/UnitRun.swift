@@ -10,9 +10,15 @@ actor UnitRun: ResultSink {
     /// The number of items of a lane that may be open before the first of them has ended.
     private static let mostUnproven = 2
     private static let lockInterval = Duration.seconds(1)
+    /// The number of files that the process may have open for each lane that is started.
+    ///
+    /// A lane has about four: its lock, and the manifest, the journal, and the archive of a unit. The downloads need most of
+    /// the others.
+    private static let openFilesPerLane = 16
 
     private let folders: UnitFolders
     private let known: Mutex<Int>
+    private let mostActiveLanes: Int
     /// The lanes that haven't been started.
     private var waiting: ArraySlice<UnitLane>
     private var active: [Int: UnitLane] = [:]
@@ -35,9 +41,13 @@ actor UnitRun: ResultSink {
     ///   - lanes: The units of each lane of the task.
     ///   - folders: The places of files.
     ///   - attemptLimit: The number of times that a unit is processed until its temporary failures are final.
+    ///   - openFileLimit: The number of files that the process may have open.
     ///   - isQuiet: Whether to write nothing about waiting for another process.
-    init(_ lanes: [[UnitIndex.Unit]], in folders: UnitFolders, attemptLimit: Int, isQuiet: Bool) {
+    init(
+        _ lanes: [[UnitIndex.Unit]], in folders: UnitFolders, attemptLimit: Int, openFileLimit: Int, isQuiet: Bool
+    ) {
         self.folders = folders
+        mostActiveLanes = max(1, openFileLimit / Self.openFilesPerLane)
         announcesWaiting = !isQuiet
         waiting = lanes.map { UnitLane($0, in: folders, attemptLimit: attemptLimit) }[...]
         known = Mutex(lanes.joined().reduce(0) { $0 + $1.count })
@@ -129,12 +139,13 @@ actor UnitRun: ResultSink {
         (lane.runningCount, lane.number) < (other.runningCount, other.number)
     }
 
-    /// Starts lanes that no other process has locked, until enough lanes whose hosts can be reached are ready.
+    /// Starts lanes that no other process has locked, until enough lanes whose hosts can be reached are ready, or as many
+    /// are active as the limit of open files permits.
     private func startLanes() throws(Misuse) {
         if let nextLocking, .now < nextLocking { return }
         var count = readyLanes.promising.count
         var busy: [UnitLane] = []
-        while count < Self.mostReadyLanes, let lane = waiting.popFirst() {
+        while count < Self.mostReadyLanes, active.count < mostActiveLanes, let lane = waiting.popFirst() {
             if try lane.lock() {
                 active[lane.number] = lane
                 count += 1

@@ -80,7 +80,8 @@ struct UnitsCommand: AsyncParsableCommand {
         let index = try UnitIndex(of: folders.units)
         try folders.create()
         let run = UnitRun(
-            index.lanes(ofTask: number, of: taskCount), in: folders, attemptLimit: attempts, isQuiet: display.quiet)
+            index.lanes(ofTask: number, of: taskCount), in: folders, attemptLimit: attempts,
+            openFileLimit: OpenFileLimit.raise(), isQuiet: display.quiet)
         let (outcome, signal) = try await transfers.download(
             UnitSource(run: run), console: display.console(keepsFiles: transfers.existing == .keep), results: run)
         let end = await run.end

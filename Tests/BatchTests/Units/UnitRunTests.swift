@@ -11,12 +11,7 @@ internal import Testing
         try await Folder.with { folder in
             let (deadHostCount, lineCount, openCount) = (100, 20, 64)
             // The last host can be reached.
-            let index = try await folder.split(
-                (0..<lineCount).flatMap { line in (0...deadHostCount).map { "http://host\($0).example/\(line)\n" } }
-                    .joined())
-            let folders = UnitFolders(units: folder.url("units"), output: folder.url("out"), isPacked: false)
-            try folders.create()
-            let run = UnitRun(index.lanes(ofTask: 0, of: 1), in: folders, attemptLimit: 1, isQuiet: true)
+            let run = try await run(lineCount, of: deadHostCount + 1, in: folder)
             var (failedCount, finishedCount) = (0, 0)
             while finishedCount < lineCount {
                 var items: [Item] = []
@@ -39,5 +34,36 @@ internal import Testing
             #expect(failedCount < 4 * openCount)
             _ = await run.finish(Tally(total: 0))
         }
+    }
+
+    @Test func `where few files may be open, a lane starts when another one is done`() async throws {
+        try await Folder.with { folder in
+            let (hostCount, lineCount) = (20, 3)
+            let run = try await run(lineCount, of: hostCount, in: folder, openFileLimit: 64)
+            var failedCount = 0
+            while let next = try await run.next() {
+                let locks = try folder.names("out/done").filter { $0.hasSuffix(".lock") }
+                #expect(locks.count <= 4)
+                var event = try RunEvent.sample(.verifying)
+                (event.what, event.item) = (.failure(DownloadError(.hostNotFound)), next.item)
+                try await run.take(event, original: next.item)
+                failedCount += 1
+            }
+            #expect(failedCount == hostCount * lineCount)
+            #expect(await run.end.reportCount == hostCount)
+            _ = await run.finish(Tally(total: 0))
+        }
+    }
+
+    /// Returns a run over a unit for each host with this number of lines.
+    private func run(
+        _ lineCount: Int, of hostCount: Int, in folder: Folder, openFileLimit: Int = 65_536
+    ) async throws -> UnitRun {
+        let lines = (0..<lineCount).flatMap { line in (0..<hostCount).map { "http://host\($0).example/\(line)\n" } }
+        let index = try await folder.split(lines.joined())
+        let folders = UnitFolders(units: folder.url("units"), output: folder.url("out"), isPacked: false)
+        try folders.create()
+        return UnitRun(
+            index.lanes(ofTask: 0, of: 1), in: folders, attemptLimit: 1, openFileLimit: openFileLimit, isQuiet: true)
     }
 }
