@@ -7,12 +7,21 @@ struct ByteFlow: Sendable, Hashable {
     private(set) var lastArrival: Duration?
     /// When bytes arrived after a pause, or for the first time.
     private var start = Duration.zero
+    private var partWatch = PartWatch()
+
+    /// The parts in which bytes arrive, if they have the same intervals; nil otherwise.
+    ///
+    /// The value is meaningful only while a single exchange receives.
+    var parts: BodyParts? { partWatch.parts }
 
     /// Records that bytes of a body have arrived.
     ///
-    /// - Parameter pause: The time without bytes after which the flow counts as interrupted.
-    mutating func arrived(at now: Duration, pause: Duration) {
+    /// - Parameters:
+    ///   - count: The number of bytes.
+    ///   - pause: The time without bytes after which the flow counts as interrupted.
+    mutating func arrived(_ count: Int, at now: Duration, pause: Duration) {
         if lastArrival.map({ now - $0 >= pause }) ?? true { start = now }
+        partWatch.arrived(count, at: now, after: lastArrival)
         lastArrival = now
     }
 

@@ -29,6 +29,8 @@ extension ConnectionController {
         var remainingCount: Int64
         /// The time that a connection takes to deliver its first byte.
         var setup: Duration
+        /// The parts in which the body arrives over one connection, if they have the same intervals.
+        var parts: BodyParts?
         /// The maximum number of connections that the host, the other transfers, and the memory currently permit.
         var bound: Int
         /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
@@ -46,6 +48,16 @@ extension ConnectionController {
             // A step that is likely to succeed pays off in a shorter time.
             let leastTime = Duration.milliseconds(growth == .proportional ? 500 : 2000)
             return Double(remainingCount) / rate.own >= max(leastTime, setup * 10) / .seconds(1)
+        }
+
+        /// Returns the rate with which the first step may begin before the rate has settled, given the windows' rate.
+        ///
+        /// At its start, a connection becomes faster with each round trip. A single window shows its final rate only if the
+        /// server is near, and parts of the body do if they are further apart than round trips.
+        func earlyRate(_ windows: RateWindows.Rate?) -> RateWindows.Rate? {
+            // A rate of parts doesn't show whether another transfer loses what this one gains.
+            if otherByteCount == 0, let parts, parts.interval >= setup * 3 { return RateWindows.Rate(own: parts.rate) }
+            return setup <= .milliseconds(10) ? windows : nil
         }
 
         /// The maximum number of connections for the remaining bytes: one for every 4 MiB.

@@ -15,9 +15,8 @@ struct ConnectionController: Sendable {
         case holding(until: Duration)
     }
 
-    // The number is the smallest of four: `decided`, according to the measured rates; `bound`, which the downloader
-    // currently permits; and the ceilings of `collapse` and `refusals`, which the network and the host have shown and
-    // which rise again after some time.
+    // The number is the smallest of four: `decided`, by the measured rates; `bound`, which the downloader permits; and
+    // the ceilings of `collapse` and `refusals`, which the network and the host have shown, and which rise again.
     private let mode: Mode
     private var state: State
     /// The number that resulted from the steps.
@@ -29,8 +28,8 @@ struct ConnectionController: Sendable {
     private var collapse = CollapseWatch()
     private var refusals = RefusalRecord()
     private var growth = Growth.unknown
-    /// Whether no step has been rejected yet.
-    private var isFirstClimb = true
+    /// Whether no step has been tried yet, and whether none has been rejected yet.
+    private var (isUntried, isFirstClimb) = (true, true)
     /// The time until which samples are frequent, because a rate is to be judged soon.
     private var frequentEnd: Duration
     /// The times without a step: after a rejected step, and after a step that another transfer has disturbed.
@@ -40,10 +39,7 @@ struct ConnectionController: Sendable {
     private static let firstHold = Duration.seconds(30)
     /// The longest hold after another file has ended; not zero, because several files may end in succession.
     private static let departureHold = Duration.seconds(1)
-    /// The interval between two samples, unless a rate is to be judged soon.
-    static let longestInterval = Duration.milliseconds(125)
-    /// The time with frequent samples before a step, and the time after the start of a step at which it is judged even
-    /// if its rate hasn't settled.
+    /// The time with frequent samples before a step, and the time after which a step is judged in any case.
     private static let (climbTime, stepTime) = (Duration.seconds(1), Duration.seconds(5))
 
     /// - Parameter worthwhileCount: The number from an earlier transfer from the host; it is used immediately.
@@ -75,7 +71,7 @@ struct ConnectionController: Sendable {
 
     /// Returns the time until the next sample, if a connection takes `setup` to deliver its first byte.
     func sampleInterval(setup: Duration, at now: Duration) -> Duration {
-        now < frequentEnd ? RateWindows.shortestLength(setup: setup) / 4 : Self.longestInterval
+        windows.sampleInterval(setup: setup, isFrequent: now < frequentEnd, at: now)
     }
 
     /// Returns whether connections may be requested now; after a refusal, none are requested for some time.
@@ -98,10 +94,10 @@ extension ConnectionController {
             if case .trying(let step) = state { undo(step) }
             decided = min(decided, collapse.ceiling ?? .max, refusals.ceiling ?? .max)
         }
+        if decided == 1, let parts = sample.parts { windows.align(toPartsEvery: parts.interval, at: now) }
         // Windows are comparable only if all connections receive, and nothing else limits them.
         if sample.isThrottled || sample.segmentCount < decided, !isCompletingStep { windows.void() }
-        let shortest = RateWindows.shortestLength(setup: sample.setup)
-        let window = windows.add(sample.byteCount, others: sample.otherByteCount, shortest: shortest, at: now)
+        let window = windows.add(sample.byteCount, others: sample.otherByteCount, setup: sample.setup, at: now)
         if let window, decided > 1, !isTrying, collapse.isDue(window.rate, for: window.length) { halve(at: now) }
         switch state {
         case .measuring: measured(sample, maximum, at: now)
@@ -111,7 +107,7 @@ extension ConnectionController {
         return number
     }
 
-    /// Handles a change among the other transfers, after which rates are not comparable with earlier ones.
+    /// Handles a change among the other transfers, after which rates aren't comparable.
     ///
     /// A step that is being judged is undone and tried again later. The delay increases with each disturbance, because
     /// a transfer would otherwise keep opening and closing connections while many short files are downloaded.
@@ -165,9 +161,12 @@ extension ConnectionController {
 
 extension ConnectionController {
     private mutating func measured(_ sample: Sample, _ maximum: Int, at now: Duration) {
-        guard let rate = windows.settled, !sample.isThrottled else { return }
-        collapse.observed(rate)
-        tryMore(sample, maximum, rate, isSettled: true, at: now)
+        guard !sample.isThrottled else { return }
+        let settled = windows.settled
+        if let settled { collapse.observed(settled) }
+        // Nothing is known about the server before the first step, which may therefore begin early.
+        guard let rate = settled ?? (isUntried ? sample.earlyRate(windows.latest) : nil) else { return }
+        tryMore(sample, maximum, rate, isSettled: settled != nil, at: now)
     }
 
     /// Begins a step from the present number, at which the transfers have `rate`, if a step is permitted.
@@ -176,12 +175,11 @@ extension ConnectionController {
     ) {
         let target = target(sample, maximum)
         guard sample.permitsStep(at: rate, growth), mayRequest(at: now), target > decided else { return }
-        let step = ConnectionStep(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now)
-        begin(step, at: now)
+        begin(ConnectionStep(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now), at: now)
     }
 
     private mutating func begin(_ step: ConnectionStep, at now: Duration) {
-        (decided, state, frequentEnd) = (step.to, .trying(step), now + Self.stepTime)
+        (decided, state, isUntried, frequentEnd) = (step.to, .trying(step), false, now + Self.stepTime)
         windows.restart(at: now)
     }
 
@@ -195,7 +193,8 @@ extension ConnectionController {
     private mutating func judge(
         _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, hasWindow: Bool, at now: Duration
     ) {
-        if sample.isThrottled || !sample.mayRequest { return undo(step) }
+        let window = windows.shortestLength(setup: sample.setup)
+        if sample.isThrottled || !sample.mayRequest || step.isOverdue(window: window, at: now) { return undo(step) }
         if !sample.mayTry {
             decided = step.from
             return hold(for: Self.firstHold, at: now)
@@ -254,10 +253,8 @@ extension ConnectionController {
         let isWorthSome = isFirstClimb && gain >= 0.05
         // A small gain may be random, so it has to last for a second.
         if isWorthSome, windows.time < .seconds(1), !isLast { return }
-        if isWorthSome, !step.isSettled {
-            // A small gain is compared only with a rate that had settled before the step.
-            return undo(step)
-        }
+        // A small gain is compared only with a rate that had settled before the step.
+        if isWorthSome, !step.isSettled { return undo(step) }
         isFirstClimb = false
         let count = isWorthSome ? step.worthwhileCount(rate) : step.from
         collapse.accepted(count == step.from ? step.rate : rate)

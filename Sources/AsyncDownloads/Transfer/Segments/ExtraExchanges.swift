@@ -13,8 +13,6 @@ struct ExtraExchanges: Sendable {
     static let stallTime = Duration.seconds(10)
     /// The time after a request in which samples check whether a body has begun that is long enough to be measured.
     private static let firstTime = Duration.seconds(1)
-    /// The minimum time for which an additional exchange is expected to receive.
-    private static let leastSegmentTime = Duration.milliseconds(100)
     /// The minimum number of missing bytes for an automatic number of exchanges.
     private static let leastLength: Int64 = 8 << 20
     static let shortResponse = RequestPacing.shortResponse
@@ -144,7 +142,7 @@ extension ExtraExchanges {
     func tickInterval(_ exchanges: ExchangeTable, at now: Duration) -> Duration? {
         let elapsed = now - requestTime
         if isMeasuring(exchanges) {
-            if isOff { return ConnectionController.longestInterval }
+            if isOff { return RateWindows.longestInterval }
             return controller?.sampleInterval(setup: exchanges.setup, at: now) ?? Self.firstInterval(elapsed)
         }
         // The first body may turn out to be long.
@@ -190,9 +188,11 @@ extension ExtraExchanges {
 
     /// Records that bytes of a body have arrived.
     ///
-    /// - Parameter pause: The time without bytes after which the flow counts as interrupted.
-    mutating func bytesArrived(at now: Duration, pause: Duration) {
-        flow.arrived(at: now, pause: pause)
+    /// - Parameters:
+    ///   - count: The number of bytes.
+    ///   - pause: The time without bytes after which the flow counts as interrupted.
+    mutating func bytesArrived(_ count: Int, at now: Duration, pause: Duration) {
+        flow.arrived(count, at: now, pause: pause)
     }
 
     /// Handles a sample.
@@ -201,7 +201,8 @@ extension ExtraExchanges {
     mutating func measure(
         _ exchanges: ExchangeTable, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
-        let sample = history.sample(exchanges, budget, remaining: remaining, mayRequest: mayRequest)
+        let sample = history.sample(
+            exchanges, budget, parts: flow.parts, remaining: remaining, mayRequest: mayRequest)
         guard !isOff else { return }
         if controller == nil {
             controller = ConnectionController(
@@ -280,9 +281,15 @@ extension ExtraExchanges {
             guard groupCount > 0, missing >= Self.leastLength || exchanges.segments.count > 1 else { return nil }
             return .init(
                 count: groupCount, minimumLength: limits.shortestSegment,
-                minimumTime: max(Self.leastSegmentTime, exchanges.setup * 8))
+                minimumTime: Self.minimumTime(setup: exchanges.setup))
         }
     }
+
+    /// Returns the minimum remaining time of an exchange that is divided, if a connection takes `setup` to deliver its
+    /// first byte.
+    ///
+    /// The end of a file takes up to this time over fewer and fewer connections.
+    static func minimumTime(setup: Duration) -> Duration { max(.milliseconds(100), setup * 6) }
 
     /// Returns how long to wait for the head of an extra exchange.
     func patience(_ exchanges: ExchangeTable) -> Duration {

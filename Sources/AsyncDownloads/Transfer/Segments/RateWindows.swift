@@ -1,7 +1,7 @@
 /// The rates of a transfer in consecutive windows of time, and whether they have settled.
 ///
-/// A window lasts from a tenth to a quarter of a second. It lasts at least as long as the samples and
-/// ``shortestLength(setup:)`` require, and until enough bytes have arrived for a meaningful rate.
+/// A window lasts from a tenth to a quarter of a second, or for a multiple of the time between two parts of the body. It
+/// lasts at least as long as the samples require, and until enough bytes have arrived for a meaningful rate.
 struct RateWindows: Sendable, Hashable {
     /// The rates of the transfer, and of all other transfers of the downloader, in bytes per second.
     struct Rate: Sendable, Hashable {
@@ -28,6 +28,8 @@ struct RateWindows: Sendable, Hashable {
 
     // A server that limits each connection may send a part of the body ten times a second.
     private static let (shortestLength, longestLength) = (Duration.milliseconds(100), Duration.milliseconds(250))
+    /// The interval between two samples, unless a rate is to be judged soon.
+    static let longestInterval = Duration.milliseconds(125)
     /// The number of bytes after which a window ends early.
     ///
     /// Servers and networks deliver bytes in parts of up to some hundred kilobytes.
@@ -46,26 +48,59 @@ struct RateWindows: Sendable, Hashable {
     private var windows: [Window] = []
     private var start: Duration?
     private var current = Window()
+    /// The time between two parts of the body that a connection receives; nil if the body doesn't arrive in parts.
+    private var partInterval: Duration?
     /// The time for which the flow will still count as arriving in bursts.
     private var burstTimeLeft = Duration.zero
 
     /// Returns the minimum length of a window that measures a steady flow instead of its start.
     ///
     /// - Parameter setup: The time that a connection takes to deliver its first byte, which is at least a round trip.
-    static func shortestLength(setup: Duration) -> Duration { min(max(shortestLength, setup * 2), longestLength) }
+    func shortestLength(setup: Duration) -> Duration {
+        multiple(of: min(max(Self.shortestLength, setup * 2), Self.longestLength))
+    }
+
+    /// Returns the smallest multiple of the time between two parts that isn't considerably shorter than `length`.
+    private func multiple(of length: Duration) -> Duration {
+        partInterval.map { $0 * max(1, (length / $0 - 0.1).rounded(.up)) } ?? length
+    }
+
+    /// Returns the time until the next sample.
+    ///
+    /// - Parameters:
+    ///   - setup: The time that a connection takes to deliver its first byte.
+    ///   - isFrequent: Whether a rate is to be judged soon, so that a window needs four samples.
+    func sampleInterval(setup: Duration, isFrequent: Bool, at now: Duration) -> Duration {
+        let interval = isFrequent ? shortestLength(setup: setup) / 4 : multiple(of: Self.longestInterval)
+        // A delay of one sample doesn't delay the following ones.
+        let elapsed = start.map { (now - $0) / interval } ?? 0
+        let rest = elapsed.rounded(.down) + 1 - elapsed
+        return interval * (rest < 0.25 ? rest + 1 : rest)
+    }
+
+    /// Adapts the windows to a body that arrives in parts, and drops all windows if the time between two parts has changed.
+    ///
+    /// Windows of a multiple of this time contain the same number of parts of each connection.
+    mutating func align(toPartsEvery interval: Duration, at now: Duration) {
+        guard interval != partInterval else { return }
+        self = Self()
+        // A part that is early or late arrives within the same window.
+        (partInterval, start) = (interval, now + interval / 2)
+    }
 
     /// Counts the bytes of the transfer and of the others since the last call.
     ///
-    /// - Parameter shortest: The minimum length of a window.
+    /// - Parameter setup: The time that a connection takes to deliver its first byte.
     /// - Returns: The rate and the length of the window that ends now; nil while it continues.
     mutating func add(
-        _ count: Int64, others: Int64, shortest: Duration, at now: Duration
+        _ count: Int64, others: Int64, setup: Duration, at now: Duration
     ) -> (rate: Rate, length: Duration)? {
         guard let start else {
             // Bytes before the first call belong to no window.
             start = now
             return nil
         }
+        guard now > start else { return nil }
         current += Window(ownCount: count, otherCount: others)
         current.length = now - start
         guard current.length < Self.longestPause else {
@@ -73,8 +108,10 @@ struct RateWindows: Sendable, Hashable {
             return nil
         }
         // Windows of different lengths would contain unequal parts of bursts.
-        let isSufficient = !isBursty && current.length >= shortest && current.ownCount >= Self.sufficientCount
-        guard isSufficient || current.length >= Self.longestLength else { return nil }
+        // A window that ended one sample later would contain more parts.
+        let isLongEnough = current.length >= shortestLength(setup: setup) * 0.97
+        let isSufficient = !isBursty && isLongEnough && current.ownCount >= Self.sufficientCount
+        guard isSufficient || current.length >= multiple(of: Self.longestLength) * 0.97 else { return nil }
         let (window, rate) = (current, current.rate)
         let isDrop = rate.own < Self.burstFraction * (recent(Self.burstTime).map(\.rate.own).max() ?? 0)
         burstTimeLeft = isDrop ? Self.longestTime : max(.zero, burstTimeLeft - window.length)
@@ -89,7 +126,7 @@ struct RateWindows: Sendable, Hashable {
         (windows, start, current) = ([], nil, Window())
     }
 
-    /// Drops all windows, and begins one that the next call of ``add(_:others:shortest:at:)`` continues.
+    /// Drops all windows, and begins one that the next call of ``add(_:others:setup:at:)`` continues.
     mutating func restart(at now: Duration) {
         (windows, start, current) = ([], now, Window())
     }

@@ -18,9 +18,12 @@ struct SampleHistory: Sendable {
 
     /// Returns the measurements since the last call.
     ///
-    /// - Parameter mayRequest: Whether more requests can be sent to the present address.
+    /// - Parameters:
+    ///   - parts: The parts in which the body arrives over one connection.
+    ///   - mayRequest: Whether more requests can be sent to the present address.
     mutating func sample(
-        _ exchanges: ExchangeTable, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool
+        _ exchanges: ExchangeTable, _ budget: ConnectionBudget, parts: BodyParts?, remaining: Int64,
+        mayRequest: Bool
     ) -> ConnectionController.Sample {
         (bound, isShared) = (budget.bound, budget.isShared)
         defer { (receivedCount, remainingCount) = (budget.receivedCount, remaining) }
@@ -28,7 +31,7 @@ struct SampleHistory: Sendable {
         return ConnectionController.Sample(
             byteCount: count, otherByteCount: max(0, budget.receivedCount - receivedCount - count),
             segmentCount: exchanges.segments.count, remainingCount: remaining, setup: exchanges.setup,
-            bound: budget.bound,
-            isThrottled: budget.isThrottled, mayTry: budget.mayTry, mayRequest: mayRequest)
+            parts: parts, bound: budget.bound, isThrottled: budget.isThrottled, mayTry: budget.mayTry,
+            mayRequest: mayRequest)
     }
 }

@@ -19,6 +19,7 @@ struct SimulatedTransfer {
     /// The duration of the transfer, in seconds.
     private(set) var time = 0.0
     private var connections: [ExchangeID: Connection] = [:]
+    private var flow = ByteFlow()
     private var lastExchange = 0
     /// The time at which the next sample is due.
     private var nextSample = 0.025
@@ -77,7 +78,7 @@ struct SimulatedTransfer {
     /// - Parameter budget: Returns what the downloader permits; it counts the bytes since the start.
     mutating func endStep(budget: (SimulatedTransfer) -> ConnectionBudget? = { _ in nil }) {
         for (exchange, _) in table.exhausted(received) { end(exchange) }
-        if time >= nextSample {
+        if time >= nextSample - 1e-9 {
             sample(budget(self))
             nextSample = time + controller.sampleInterval(setup: table.setup, at: now) / .seconds(1)
         }
@@ -110,19 +111,27 @@ struct SimulatedTransfer {
             if case .late = acceptance {
                 table.remove(exchange)
             } else {
-                connections[exchange] = Connection(number: exchange.rawValue - 1, acceptedAt: time)
+                var connection = Connection(number: exchange.rawValue - 1, acceptedAt: time)
+                // The server sends the first part at once.
+                connection.remainder = rate(of: connection) * network.partTime * 1e6
+                connections[exchange] = connection
                 controller.accepted(segmentCount: table.segments.count)
             }
         }
         largestCount = max(largestCount, table.segments.count)
     }
 
+    /// Returns the maximum rate of a connection.
+    private func rate(of connection: Connection) -> Double {
+        network.connectionRates[connection.number % network.connectionRates.count]
+    }
+
     /// The rates of the connections that have a segment, if only the server limits them.
     var rates: [Double] {
         table.segments.map { segment in
             let connection = connections[segment.exchange]
-            let own = network.connectionRates[(connection?.number ?? 0) % network.connectionRates.count]
-            return own * min(1, (time - (connection?.acceptedAt ?? 0)) / max(network.rampTime, step))
+            let rate = connection.map(rate(of:)) ?? 0
+            return rate * min(1, (time - (connection?.acceptedAt ?? 0)) / max(network.rampTime, step))
         }
     }
 
@@ -134,14 +143,27 @@ struct SimulatedTransfer {
         for (segment, rate) in zip(table.segments, rates) {
             var connection = connections[segment.exchange]
             let count = rate * factor * step * 1e6 + (connection?.remainder ?? 0)
+            if let connection, !isPartDue(since: connection.acceptedAt) {
+                // The server keeps the bytes until it sends the next part.
+                connections[segment.exchange]?.remainder = count
+                continue
+            }
             connection?.remainder = count - count.rounded(.down)
             connections[segment.exchange] = connection
+            if count >= 1 { flow.arrived(Int(count), at: now, pause: .seconds(5)) }
             let range = segment.claimed..<segment.claimed + Int64(count)
             for part in table.claim(range, by: segment.exchange, received: received, at: now) {
                 received.insert(part)
                 table.wrote(part, by: segment.exchange, at: now)
             }
         }
+    }
+
+    /// Returns whether the server sends a part of the body in this step.
+    private func isPartDue(since start: Double) -> Bool {
+        guard network.partTime > 0, time - step > start else { return true }
+        let (last, present) = ((time - step - start) / network.partTime, (time - start) / network.partTime)
+        return present.rounded(.down) > last.rounded(.down)
     }
 
     /// The number of bytes that the transfer has received.
@@ -153,8 +175,8 @@ struct SimulatedTransfer {
         let count = byteCount - sampled.own
         let sample = ConnectionController.Sample(
             byteCount: count, otherByteCount: all - sampled.all - count, segmentCount: table.segments.count,
-            remainingCount: length - byteCount, setup: table.setup, bound: budget?.bound ?? 16,
-            mayTry: budget?.mayTry ?? true)
+            remainingCount: length - byteCount, setup: table.setup, parts: flow.parts,
+            bound: budget?.bound ?? 16, mayTry: budget?.mayTry ?? true)
         sampled = (byteCount, all)
         let number = controller.measure(sample, at: now)
         let newest = table.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
@@ -170,7 +192,7 @@ struct SimulatedTransfer {
         guard controller.mayRequest(at: now) else { return }
         let missing = controller.number - table.segments.count - table.requestIDs.count
         let terms = ExchangeTable.RequestTerms(
-            count: min(4, missing), minimumTime: isFixed ? nil : max(.milliseconds(100), table.setup * 8))
+            count: min(4, missing), minimumTime: isFixed ? nil : ExtraExchanges.minimumTime(setup: table.setup))
         for range in table.requestRanges(terms, received: received, at: now) { request(range) }
     }
 }

@@ -1,0 +1,45 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite(.endsWhenHung)
+struct PartWatchTests {
+    /// Returns the state after parts of 3,000 bytes at these times, each of which arrives within two milliseconds.
+    private func watch(partsAt times: [Int]) -> PartWatch {
+        var watch = PartWatch()
+        var last: Duration?
+        for time in times {
+            for delay in 0...2 {
+                let now = Duration.milliseconds(time + delay)
+                watch.arrived(1000, at: now, after: last)
+                last = now
+            }
+        }
+        return watch
+    }
+
+    @Test func `two parts show the interval and the rate`() {
+        #expect(watch(partsAt: [100]).parts == nil)
+        #expect(watch(partsAt: [100, 300]).parts == BodyParts(interval: .milliseconds(200), rate: 15_000))
+    }
+
+    @Test func `small deviations are ignored`() {
+        #expect(watch(partsAt: [100, 300, 520, 700]).parts?.interval == .milliseconds(200))
+    }
+
+    @Test func `a steady flow has no parts`() {
+        #expect(watch(partsAt: Array(stride(from: 0, to: 1000, by: 20))).parts == nil)
+    }
+
+    @Test func `parts with different intervals are no parts`() {
+        #expect(watch(partsAt: [0, 200, 300]).parts == nil)
+        // Another interval may be the regular one, but not a third.
+        #expect(watch(partsAt: [0, 200, 300, 400]).parts?.interval == .milliseconds(100))
+        #expect(watch(partsAt: [0, 200, 300, 400, 900, 1400, 1900]).parts == nil)
+    }
+
+    @Test func `a long pause is no interval`() {
+        #expect(watch(partsAt: [0, 5000, 5200]).parts?.interval == .milliseconds(200))
+    }
+}
