@@ -107,9 +107,9 @@ struct RateWindows: Sendable, Hashable {
             restart(at: now)
             return nil
         }
-        // Windows of different lengths would contain unequal parts of bursts.
         // A window that ended one sample later would contain more parts.
         let isLongEnough = current.length >= shortestLength(setup: setup) * 0.97
+        // Windows of different lengths would contain unequal parts of bursts.
         let isSufficient = !isBursty && isLongEnough && current.ownCount >= Self.sufficientCount
         guard isSufficient || current.length >= multiple(of: Self.longestLength) * 0.97 else { return nil }
         let (window, rate) = (current, current.rate)

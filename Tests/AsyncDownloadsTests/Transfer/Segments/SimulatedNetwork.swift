@@ -18,7 +18,7 @@ struct SimulatedNetwork: Sendable, CustomStringConvertible {
     /// The number of connections that the server accepts.
     var limit = 100
     /// The time between two parts of the body that a connection receives, in seconds; zero if the body arrives steadily.
-    var partTime = 0.0
+    var partInterval = 0.0
     /// Whether all bytes arrive in the first quarter of each second.
     var isBursty = false
     /// The minimum share of the best fixed number's rate that the automatic number has to reach.

@@ -113,7 +113,7 @@ struct SimulatedTransfer {
             } else {
                 var connection = Connection(number: exchange.rawValue - 1, acceptedAt: time)
                 // The server sends the first part at once.
-                connection.remainder = rate(of: connection) * network.partTime * 1e6
+                connection.remainder = rate(of: connection) * network.partInterval * 1e6
                 connections[exchange] = connection
                 controller.accepted(segmentCount: table.segments.count)
             }
@@ -161,8 +161,8 @@ struct SimulatedTransfer {
 
     /// Returns whether the server sends a part of the body in this step.
     private func isPartDue(since start: Double) -> Bool {
-        guard network.partTime > 0, time - step > start else { return true }
-        let (last, present) = ((time - step - start) / network.partTime, (time - start) / network.partTime)
+        guard network.partInterval > 0, time - step > start else { return true }
+        let (last, present) = ((time - step - start) / network.partInterval, (time - start) / network.partInterval)
         return present.rounded(.down) > last.rounded(.down)
     }
 

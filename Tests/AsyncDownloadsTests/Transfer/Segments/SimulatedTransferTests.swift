@@ -99,7 +99,7 @@ struct SimulatedTransferTests {
     func parts(row: (rate: Int, interval: Double, setup: Double, ratio: Double)) {
         let network = SimulatedNetwork("\(row.rate) MB/s") { network in
             (network.connectionRates, network.setup, network.rampTime) = ([Double(row.rate)], row.setup, 0)
-            network.partTime = row.interval
+            network.partInterval = row.interval
             network.fileTime = Double(200 << 20) / 1e6 / Double(row.rate * 16)
         }
         let automatic = SimulatedTransfer.finished(network, .automatic(maximum: 16))
