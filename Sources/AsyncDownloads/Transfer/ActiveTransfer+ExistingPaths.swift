@@ -99,6 +99,15 @@ extension ActiveTransfer {
         return ExistingFile(path: candidate.path, length: file.information.size, record: record)
     }
 
+    /// Returns the error of a request whose policy forbids an existing file, if its file exists.
+    func existingFileRefusal(_ request: DownloadRequest, _ suggestedName: String?) -> DownloadError? {
+        guard environment.existingFilePolicy(of: request) == .fail,
+            let path = expectedPath(of: request, suggestedName),
+            ((try? environment.store.disk.information(at: path)) ?? nil) != nil
+        else { return nil }
+        return DownloadError(.destinationExists, PartialNames.lastComponent(of: path))
+    }
+
     /// Records the files at the default names before bytes are received.
     ///
     /// A file that appears there later was probably placed by another process, even if it has no record (rule 46).

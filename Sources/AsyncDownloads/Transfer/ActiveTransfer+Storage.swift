@@ -46,7 +46,8 @@ extension ActiveTransfer {
     func openPartial(_ credentials: HeaderFields) {
         queue.async { [self] in
             if let error = refuseDestinations(suggestedName: nil) {
-                return input { $0.opened(.failure(error), at: now) }
+                if !endOpening(error) { openPartial(credentials) }
+                return
             }
             if mayServeWithoutRequest, withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
             recordFormerFiles()
@@ -81,6 +82,16 @@ extension ActiveTransfer {
                 return
             }
             opened(result, existing: isDiscarded || !mayAskAboutFiles ? nil : existingRepresentation())
+        }
+    }
+
+    /// Ends the opening because no destination can receive a file; returns false if a subscriber has attached in the
+    /// meantime, whose destination isn't the cause of the error.
+    private func endOpening(_ error: DownloadError) -> Bool {
+        update { state, decision in
+            guard state.machine.intent != .run else { return false }
+            decision.actions += state.machine.opened(.failure(error), at: now)
+            return true
         }
     }
 
@@ -153,15 +164,6 @@ extension ActiveTransfer {
         }
         guard let last else { return nil }
         return withState { $0.machine.intent == .abandon } ? last : nil
-    }
-
-    /// Returns the error of a request whose policy forbids an existing file, if its file exists.
-    private func existingFileRefusal(_ request: DownloadRequest, _ suggestedName: String?) -> DownloadError? {
-        guard environment.existingFilePolicy(of: request) == .fail,
-            let path = expectedPath(of: request, suggestedName),
-            ((try? environment.store.disk.information(at: path)) ?? nil) != nil
-        else { return nil }
-        return DownloadError(.destinationExists, PartialNames.lastComponent(of: path))
     }
 
     /// Abandons a transfer without subscribers if its file can't be placed.
