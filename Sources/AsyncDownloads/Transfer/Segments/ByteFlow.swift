@@ -11,17 +11,21 @@ struct ByteFlow: Sendable, Hashable {
 
     /// The parts in which bytes arrive, if they have the same intervals; nil otherwise.
     ///
-    /// The value is meaningful only while a single exchange receives.
+    /// The value is nil while several exchanges are in progress, and before two parts have arrived over a single one.
     var parts: BodyParts? { partWatch.parts }
+
+    /// Forgets the parts, because another server sends the following bytes.
+    mutating func hostChanged() { partWatch = PartWatch() }
 
     /// Records that bytes of a body have arrived.
     ///
     /// - Parameters:
     ///   - count: The number of bytes.
+    ///   - isAlone: Whether no other exchange is in progress.
     ///   - pause: The time without bytes after which the flow counts as interrupted.
-    mutating func arrived(_ count: Int, at now: Duration, pause: Duration) {
+    mutating func arrived(_ count: Int, isAlone: Bool, at now: Duration, pause: Duration) {
         if lastArrival.map({ now - $0 >= pause }) ?? true { start = now }
-        partWatch.arrived(count, at: now, after: lastArrival)
+        if isAlone { partWatch.arrived(count, at: now, after: lastArrival) } else { partWatch = PartWatch() }
         lastArrival = now
     }
 

@@ -66,8 +66,7 @@ struct ExtraExchanges: Sendable {
     /// Forgets what a server has shown, because another server is used from now on.
     mutating func hostChanged() {
         permission.hostChanged()
-        (findings, controller, acceptedCount) = (HostFindings(), nil, 1)
-        history.hostChanged()
+        targetChanged()
     }
 
     /// Forgets what the target of a redirect has shown, because another target responds.
@@ -75,6 +74,7 @@ struct ExtraExchanges: Sendable {
         findings = HostFindings()
         (controller, acceptedCount) = (nil, 1)
         history.hostChanged()
+        flow.hostChanged()
     }
 
     /// Stops starting extra exchanges in this transfer.
@@ -190,9 +190,10 @@ extension ExtraExchanges {
     ///
     /// - Parameters:
     ///   - count: The number of bytes.
+    ///   - isAlone: Whether no other exchange is in progress.
     ///   - pause: The time without bytes after which the flow counts as interrupted.
-    mutating func bytesArrived(_ count: Int, at now: Duration, pause: Duration) {
-        flow.arrived(count, at: now, pause: pause)
+    mutating func bytesArrived(_ count: Int, isAlone: Bool, at now: Duration, pause: Duration) {
+        flow.arrived(count, isAlone: isAlone, at: now, pause: pause)
     }
 
     /// Handles a sample.

@@ -30,7 +30,12 @@ struct PartWatch: Sendable, Hashable {
         guard now - lastArrival >= Self.shortestGap else { return byteCount += count }
         let (interval, partCount) = (now - lastStart, byteCount)
         start(count, at: now)
-        guard interval <= Self.longestInterval, differenceCount < Self.mostDifferences else { return }
+        guard interval <= Self.longestInterval else {
+            // Bytes after a long pause may belong to another attempt.
+            (parts, differenceCount) = (nil, 0)
+            return
+        }
+        guard differenceCount < Self.mostDifferences else { return }
         if let parts {
             guard abs((interval - parts.interval) / parts.interval) > Self.tolerance else { return }
             (self.parts, differenceCount) = (nil, differenceCount + 1)

@@ -28,7 +28,8 @@ struct RateWindows: Sendable, Hashable {
 
     // A server that limits each connection may send a part of the body ten times a second.
     private static let (shortestLength, longestLength) = (Duration.milliseconds(100), Duration.milliseconds(250))
-    /// The interval between two samples, unless a rate is to be judged soon.
+    /// The maximum interval between two samples, and their interval unless the body arrives in parts or a rate is to be
+    /// judged soon.
     static let longestInterval = Duration.milliseconds(125)
     /// The number of bytes after which a window ends early.
     ///
@@ -71,7 +72,9 @@ struct RateWindows: Sendable, Hashable {
     ///   - setup: The time that a connection takes to deliver its first byte.
     ///   - isFrequent: Whether a rate is to be judged soon, so that a window needs four samples.
     func sampleInterval(setup: Duration, isFrequent: Bool, at now: Duration) -> Duration {
-        let interval = isFrequent ? shortestLength(setup: setup) / 4 : multiple(of: Self.longestInterval)
+        let length = isFrequent ? shortestLength(setup: setup) / 4 : multiple(of: Self.longestInterval)
+        // Samples also pass on what the other transfers need, which can't wait for a rare part.
+        let interval = length / max(1, (length / Self.longestInterval).rounded(.up))
         // A delay of one sample doesn't delay the following ones.
         let elapsed = start.map { (now - $0) / interval } ?? 0
         let rest = elapsed.rounded(.down) + 1 - elapsed

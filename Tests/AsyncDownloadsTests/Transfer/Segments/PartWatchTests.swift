@@ -41,5 +41,6 @@ struct PartWatchTests {
 
     @Test func `a long pause is no interval`() {
         #expect(watch(partsAt: [0, 5000, 5200]).parts?.interval == .milliseconds(200))
+        #expect(watch(partsAt: [0, 100, 200, 5000]).parts == nil)
     }
 }

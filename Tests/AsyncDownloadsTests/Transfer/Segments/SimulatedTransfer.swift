@@ -150,7 +150,7 @@ struct SimulatedTransfer {
             }
             connection?.remainder = count - count.rounded(.down)
             connections[segment.exchange] = connection
-            if count >= 1 { flow.arrived(Int(count), at: now, pause: .seconds(5)) }
+            if count >= 1 { flow.arrived(Int(count), isAlone: table.count == 1, at: now, pause: .seconds(5)) }
             let range = segment.claimed..<segment.claimed + Int64(count)
             for part in table.claim(range, by: segment.exchange, received: received, at: now) {
                 received.insert(part)

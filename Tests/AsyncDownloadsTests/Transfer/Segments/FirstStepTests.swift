@@ -1,0 +1,45 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Tests of the moment at which a second connection is tried.
+@Suite(.endsWhenHung)
+struct FirstStepTests {
+    @Test(arguments: [1.6, 2, 2.6, 4])
+    func `a rate that grows is waited for`(factor: Double) {
+        var fixture = ControllerFixture()
+        func rate(_ count: Int, _ time: Double) -> Double { min(100, 20 * pow(factor, time)) }
+        fixture.run(log(5) / log(factor) - 0.5) { rate($0, $1) }
+        #expect(fixture.numbers == [1])
+        fixture.run(10) { rate($0, $1) }
+        #expect(fixture.numbers == [1, 2, 1])
+    }
+
+    @Test(arguments: [(10, 0.15), (11, 0.25)])
+    func `the first step to a nearby server doesn't wait for a second window`(setup: Int, time: Double) {
+        var fixture = ControllerFixture()
+        fixture.sample.setup = .milliseconds(setup)
+        while fixture.controller.number == 1 { fixture.run(0.001) { _, _ in 100 } }
+        #expect(abs(fixture.now / .seconds(1) - time) < 0.03, "\(fixture.now)")
+    }
+
+    @Test func `the first step to a nearby server is undone if the rate grows without it`() {
+        var fixture = ControllerFixture()
+        fixture.sample.setup = .milliseconds(1)
+        func rate(_ count: Int, _ time: Double) -> Double { min(100, 20 * pow(1.6, time)) }
+        fixture.run(15) { rate($0, $1) }
+        #expect(fixture.numbers == [1, 2, 1, 2, 1])
+    }
+
+    @Test func `a rate that grows for longer than ten seconds is taken as it is`() {
+        var fixture = ControllerFixture()
+        fixture.sample.remainingCount = .max
+        func rate(_ count: Int, _ time: Double) -> Double { pow(2, time) }
+        fixture.run(9.8) { rate($0, $1) }
+        #expect(fixture.numbers == [1])
+        fixture.run(1.2) { rate($0, $1) }
+        #expect(fixture.numbers.prefix(2) == [1, 2])
+    }
+}
