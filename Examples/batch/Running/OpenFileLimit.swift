@@ -8,7 +8,7 @@ enum OpenFileLimit {
     /// Raises the limit as far as the user permits it, because the usual one of 1024 permits few connections with many
     /// hosts.
     ///
-    /// - Returns: The limit now.
+    /// - Returns: The limit now, or the usual one if it can't be determined.
     @discardableResult
     static func raise() -> Int {
         #if canImport(Darwin)
@@ -19,7 +19,7 @@ enum OpenFileLimit {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #endif
         var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { return Int(enough) }
+        guard getrlimit(resource, &limit) == 0 else { return 1024 }
         let present = limit.rlim_cur
         guard present < min(enough, limit.rlim_max) else { return Int(clamping: present) }
         limit.rlim_cur = min(enough, limit.rlim_max)

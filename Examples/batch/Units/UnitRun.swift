@@ -59,13 +59,17 @@ actor UnitRun: ResultSink {
 
     /// Returns the next item of the lane that has the fewest running downloads; nil at the end and after a cancellation.
     ///
-    /// Lanes whose hosts can't be reached come last: they never have a running download for long.
+    /// Lanes whose hosts can't be reached come last, unless other lanes wait for their places: they never have a running
+    /// download for long.
     func next() async throws(ManifestFailure) -> NextItem? {
         while !isCanceled {
             do throws(Misuse) {
                 try startLanes()
-                let (promising, others) = readyLanes
-                if let lane = (promising.isEmpty ? others : promising).min(by: Self.comesBefore) {
+                let (promising, unreachable) = readyLanes
+                // Otherwise, unreachable lanes would keep the places of the lanes that wait.
+                let isFull = !waiting.isEmpty && active.count >= mostActiveLanes
+                let lanes = promising.isEmpty || isFull ? promising + unreachable : promising
+                if let lane = lanes.min(by: Self.comesBefore) {
                     if let item = try await nextItem(of: lane) { return item }
                     continue
                 }
