@@ -50,13 +50,19 @@ extension ConnectionController {
             return Double(remainingCount) / rate.own >= max(leastTime, setup * 10) / .seconds(1)
         }
 
+        /// The parts if the server determines their intervals: round trips at the start of a connection and pauses of this
+        /// process also separate bytes.
+        var serverParts: BodyParts? {
+            parts.flatMap { !isThrottled && $0.interval >= setup * 1.5 ? $0 : nil }
+        }
+
         /// Returns the rate with which the first step may begin before the rate has settled, given the windows' rate.
         ///
         /// At its start, a connection becomes faster with each round trip. A single window shows its final rate only if the
-        /// server is near, and parts of the body do if they are further apart than round trips.
+        /// server is near.
         func earlyRate(_ windows: RateWindows.Rate?) -> RateWindows.Rate? {
             // A rate of parts doesn't show whether another transfer loses what this one gains.
-            if otherByteCount == 0, let parts, parts.interval >= setup * 3 { return RateWindows.Rate(own: parts.rate) }
+            if otherByteCount == 0, let serverParts { return RateWindows.Rate(own: serverParts.rate) }
             return setup <= .milliseconds(10) ? windows : nil
         }
 

@@ -94,7 +94,7 @@ extension ConnectionController {
             if case .trying(let step) = state { undo(step) }
             decided = min(decided, collapse.ceiling ?? .max, refusals.ceiling ?? .max)
         }
-        if decided == 1, let parts = sample.parts { windows.align(toPartsEvery: parts.interval, at: now) }
+        if decided == 1, let parts = sample.serverParts { windows.align(toPartsEvery: parts.interval, at: now) }
         // Windows are comparable only if all connections receive, and nothing else limits them.
         if sample.isThrottled || sample.segmentCount < decided, !isCompletingStep { windows.void() }
         let window = windows.add(sample.byteCount, others: sample.otherByteCount, setup: sample.setup, at: now)
@@ -193,8 +193,7 @@ extension ConnectionController {
     private mutating func judge(
         _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, hasWindow: Bool, at now: Duration
     ) {
-        let window = windows.shortestLength(setup: sample.setup)
-        if sample.isThrottled || !sample.mayRequest || step.isOverdue(window: window, at: now) { return undo(step) }
+        if sample.isThrottled || !sample.mayRequest { return undo(step) }
         if !sample.mayTry {
             decided = step.from
             return hold(for: Self.firstHold, at: now)
@@ -203,10 +202,12 @@ extension ConnectionController {
             accept(step, rate, at: now)
             windows.restart(at: now)
             // The next step doesn't wait for a settled rate, unless the rate also increases for another reason.
-            guard step.gain(rate) <= 1.5 * step.proportion else { return }
+            guard step.gain(rate) <= 1.5 * step.proportion else { return windows.forgetParts(at: now) }
             if growth == .unknown { growth = .proportional }
             return tryMore(sample, maximum, rate, isSettled: false, at: now)
         }
+        // After more time, a gain would not show that the second connection is the cause.
+        if step.isEarly, step.completedAt != nil, windows.count >= 2 { return undo(step) }
         var step = step
         if step.completedAt == nil, sample.segmentCount >= step.to {
             step.completedAt = now

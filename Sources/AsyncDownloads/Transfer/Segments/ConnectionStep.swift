@@ -22,13 +22,8 @@ struct ConnectionStep: Sendable, Hashable {
     /// The relative increase of the rate if each new connection adds as much as an earlier one.
     var proportion: Double { Double(to - from) / Double(from) }
 
-    /// Whether a step from a single connection, whose rate hadn't settled, has gained too little for two windows.
-    ///
-    /// After a longer time, a gain would not show that the second connection is the cause.
-    func isOverdue(window: Duration, at now: Duration) -> Bool {
-        guard from == 1, !isSettled, let completedAt else { return false }
-        return now - completedAt > window * 2
-    }
+    /// Whether the step began before the rate of a single connection had settled, which may still have been increasing.
+    var isEarly: Bool { from == 1 && !isSettled }
 
     /// Returns a step from the same number to twice as many, to be tried after a larger step has gained too little.
     ///

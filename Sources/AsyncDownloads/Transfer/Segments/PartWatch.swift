@@ -27,13 +27,16 @@ struct PartWatch: Sendable, Hashable {
     /// Records bytes that have arrived.
     mutating func arrived(_ count: Int, at now: Duration, after lastArrival: Duration?) {
         guard let lastArrival, let lastStart else { return start(count, at: now) }
-        guard now - lastArrival >= Self.shortestGap else { return byteCount += count }
+        guard now - lastArrival >= Self.shortestGap else {
+            // A single pause in a steady flow separates no parts.
+            if let parts, now - lastStart > parts.interval * 1.5 { self.parts = nil }
+            return byteCount += count
+        }
         let (interval, partCount) = (now - lastStart, byteCount)
         start(count, at: now)
         guard interval <= Self.longestInterval else {
             // Bytes after a long pause may belong to another attempt.
-            (parts, differenceCount) = (nil, 0)
-            return
+            return parts = nil
         }
         guard differenceCount < Self.mostDifferences else { return }
         if let parts {

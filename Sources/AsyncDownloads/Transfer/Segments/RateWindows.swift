@@ -85,10 +85,16 @@ struct RateWindows: Sendable, Hashable {
     ///
     /// Windows of a multiple of this time contain the same number of parts of each connection.
     mutating func align(toPartsEvery interval: Duration, at now: Duration) {
-        guard interval != partInterval else { return }
+        if let partInterval, abs(interval / partInterval - 1) <= Self.tolerance { return }
         self = Self()
         // A part that is early or late arrives within the same window.
         (partInterval, start) = (interval, now + interval / 2)
+    }
+
+    /// Drops all windows and the time between two parts, because it was only a pause.
+    mutating func forgetParts(at now: Duration) {
+        self = Self()
+        start = now
     }
 
     /// Counts the bytes of the transfer and of the others since the last call.
@@ -115,12 +121,15 @@ struct RateWindows: Sendable, Hashable {
         // Windows of different lengths would contain unequal parts of bursts.
         let isSufficient = !isBursty && isLongEnough && current.ownCount >= Self.sufficientCount
         guard isSufficient || current.length >= multiple(of: Self.longestLength) * 0.97 else { return nil }
+        // The end of the last part's interval, so that late samples don't move the windows over a part.
+        let end = partInterval.map { start + $0 * max(1, (current.length / $0).rounded()) } ?? now
+        current.length = end - start
         let (window, rate) = (current, current.rate)
         let isDrop = rate.own < Self.burstFraction * (recent(Self.burstTime).map(\.rate.own).max() ?? 0)
         burstTimeLeft = isDrop ? Self.longestTime : max(.zero, burstTimeLeft - window.length)
         windows.append(window)
         while time - windows[0].length >= Self.longestTime { windows.removeFirst() }
-        (self.start, current) = (now, Window())
+        (self.start, current) = (end, Window())
         return (rate, window.length)
     }
 
@@ -133,6 +142,9 @@ struct RateWindows: Sendable, Hashable {
     mutating func restart(at now: Duration) {
         (windows, start, current) = ([], now, Window())
     }
+
+    /// The number of windows.
+    var count: Int { windows.count }
 
     /// The total length of the windows.
     var time: Duration { windows.reduce(.zero) { $0 + $1.length } }

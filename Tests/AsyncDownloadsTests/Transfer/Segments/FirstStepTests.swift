@@ -42,4 +42,40 @@ struct FirstStepTests {
         fixture.run(1.2) { rate($0, $1) }
         #expect(fixture.numbers.prefix(2) == [1, 2])
     }
+
+    @Test(arguments: [1.0, 2.4, 20])
+    func `the first step to a nearby server is judged at each rate`(rate: Double) {
+        var fixture = ControllerFixture()
+        fixture.sample.setup = .milliseconds(1)
+        fixture.run(3) { count, _ in Double(count) * rate }
+        #expect(fixture.numbers == [1, 2, 10, 16])
+    }
+
+    @Test func `a pause that was taken for an interval of parts doesn't delay later steps`() {
+        var fixture = ControllerFixture()
+        fixture.sample.setup = .milliseconds(1)
+        fixture.sample.parts = BodyParts(interval: .seconds(2), rate: 10_000)
+        fixture.run(8) { count, _ in min(Double(count), 4) * 8 }
+        #expect(fixture.numbers.last == 4, "\(fixture.numbers)")
+    }
+
+    @Test func `round trips are no parts`() {
+        var fixture = ControllerFixture()
+        fixture.sample.setup = .milliseconds(200)
+        fixture.run(3) { count, _ in Double(count) * 10 }
+        let numbers = fixture.numbers
+        var other = ControllerFixture()
+        other.sample.setup = .milliseconds(200)
+        other.sample.parts = BodyParts(interval: .milliseconds(200), rate: 1_000_000)
+        other.run(3) { count, _ in Double(count) * 10 }
+        #expect(other.numbers == numbers && other.now == fixture.now)
+    }
+
+    @Test func `rare parts don't make samples rare`() {
+        var fixture = ControllerFixture()
+        fixture.sample.parts = BodyParts(interval: .seconds(2), rate: 10_000_000)
+        fixture.run(10) { _, _ in 10 }
+        #expect(
+            fixture.controller.sampleInterval(setup: .milliseconds(20), at: fixture.now) <= .milliseconds(157))
+    }
 }

@@ -43,4 +43,10 @@ struct PartWatchTests {
         #expect(watch(partsAt: [0, 5000, 5200]).parts?.interval == .milliseconds(200))
         #expect(watch(partsAt: [0, 100, 200, 5000]).parts == nil)
     }
+
+    @Test func `a single pause in a steady flow separates no parts`() {
+        let steady = Array(stride(from: 1000, to: 2000, by: 20))
+        #expect(watch(partsAt: [0] + steady.prefix(50)).parts?.interval == .milliseconds(1000))
+        #expect(watch(partsAt: [0, 200] + Array(stride(from: 220, to: 520, by: 20))).parts == nil)
+    }
 }

@@ -93,8 +93,8 @@ struct SimulatedTransferTests {
     @Test(
         "a file that the server sends in parts over each connection takes little longer than with the best number",
         arguments: [
-            (rate: 20, interval: 0.1, setup: 0.001, ratio: 1.6), (10, 0.2, 0.001, 1.5), (10, 0.2, 0.05, 1.4),
-            (5, 0.4, 0.001, 1.5), (5, 0.4, 0.05, 1.3), (2, 1, 0.001, 1.6),
+            (rate: 20, interval: 0.1, setup: 0.001, ratio: 1.6), (20, 0.1, 0.05, 1.5), (15, 0.14, 0.05, 1.5),
+            (10, 0.2, 0.001, 1.5), (10, 0.2, 0.05, 1.4), (5, 0.4, 0.001, 1.5), (5, 0.4, 0.05, 1.3), (2, 1, 0.001, 1.4),
         ])
     func parts(row: (rate: Int, interval: Double, setup: Double, ratio: Double)) {
         let network = SimulatedNetwork("\(row.rate) MB/s") { network in
