@@ -2,10 +2,14 @@
 
 import PackageDescription
 
+/// The language features of all targets.
+///
+/// `MemberImportVisibility` is not among them: Glibc and SwiftNIO's C module both contain the system's headers, and the
+/// compiler assigns a structure such as `sockaddr_in` to the module that it has read first. With the feature, whether a file
+/// that imports only Foundation may use the members of the structure depends on the other files of its compiler process.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 

@@ -3,9 +3,6 @@
 /// The standard library's own type needs iOS 18 and macOS 15. On Linux it locks by system calls that the thread
 /// sanitizer does not see (Swift 6.3), so that the sanitizer reports a race wherever a value is protected and hides the
 /// real ones.
-///
-/// An alias of another module's type would not do: the members of a type are visible only where the module that
-/// declares them is imported (MemberImportVisibility), and the files that lock something import nothing for it.
 package struct Mutex<Value>: ~Copyable, @unchecked Sendable {  // The value is touched only while the lock is held.
     private let storage: Storage
 
