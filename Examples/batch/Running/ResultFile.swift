@@ -8,6 +8,7 @@ struct ResultFile {
     private static let pieceLength = 1 << 16
 
     private let path: String
+    private let temporary: String
     private let permissions: mode_t
     private let spool: Int32
     private var buffer: [UInt8] = []
@@ -17,11 +18,15 @@ struct ResultFile {
     ///
     /// - Parameters:
     ///   - path: The path of the file; a device or a pipe is written to directly.
+    ///   - temporary: The path in the same directory at which the file is written before it is renamed; a file that a killed
+    ///     process has left there is replaced. By default, it is a new path, which others can't predict.
     ///   - permissions: The permissions of a new file, which the umask restricts.
-    init(_ path: String, permissions: mode_t = 0o666) throws(Misuse) {
+    init(_ path: String, temporary: String? = nil, permissions: mode_t = 0o666) throws(Misuse) {
         // The target of a symbolic link is replaced, and not the link.
         let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         self.path = resolved.path
+        if let temporary { unlink(temporary) }
+        self.temporary = temporary ?? "\(self.path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
         self.permissions = permissions
         let directory = resolved.deletingLastPathComponent().path
         if Self.kind(self.path) == S_IFDIR { throw Misuse("\(path) is a directory") }
@@ -57,8 +62,6 @@ struct ResultFile {
                 try write(header, trailer, to: file)
                 return nil
             }
-            // A new file, whose name others can't predict.
-            let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
             let file = try OutputFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions)
             do throws(Misuse) {
                 defer { file.close() }

@@ -23,6 +23,9 @@ struct UnitFolders: Sendable {
     /// The report of a unit, which exists as soon as the unit is complete.
     func report(of unit: UnitIndex.Unit) -> URL { reports.appending(path: "\(unit.unit).json") }
 
+    /// The report that is being written, or that a killed process has not completed.
+    func unfinishedReport(of unit: UnitIndex.Unit) -> URL { reports.appending(path: ".\(unit.unit).json") }
+
     /// The results of a unit that has no report yet.
     func journal(of unit: UnitIndex.Unit) -> URL { reports.appending(path: ".\(unit.unit).jsonl") }
 

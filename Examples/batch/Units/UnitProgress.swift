@@ -203,7 +203,7 @@ final class UnitProgress: Sendable {
 
     private func writeReport(_ journal: UnitJournal) throws(Misuse) {
         let path = folders.report(of: unit).path
-        var report = try ResultFile(path)
+        var report = try ResultFile(path, temporary: folders.unfinishedReport(of: unit).path)
         var separator = "\n    "
         for id in journal.results.keys.sorted() {
             report.add(separator + (try journal.line(of: id)))

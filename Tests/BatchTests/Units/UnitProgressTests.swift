@@ -37,4 +37,21 @@ internal import Testing
             }
         }
     }
+
+    /// A process that is killed may leave a part of a report.
+    @Test func `a report replaces what a killed process has written of it`() async throws {
+        try await Folder.with { folder in
+            let index = try await folder.split("http://a.example/0\n")
+            let folders = UnitFolders(units: folder.url("units"), output: folder.url("out"), isPacked: false)
+            try folders.create()
+            let unit = try #require(index.units.first)
+            let unfinished = folders.unfinishedReport(of: unit)
+            try Data("{".utf8).write(to: unfinished)
+            let progress = try UnitProgress(unit, in: folders)
+            try progress.record(.sample(failure: .notFound), id: 0)
+            #expect(try progress.finish(attemptLimit: 1))
+            #expect(try folder.reports().mapValues(\.count) == ["000000.json": 1])
+            #expect(try folder.names("out/done") == ["000000.json"])
+        }
+    }
 }
