@@ -15,6 +15,7 @@ extension Batch {
     }
 
     private func download() async throws {
+        OpenFileLimit.raise()
         var feed = feed()
         try await feed.readAhead()
         let results = try RunResults(report: report, failures: failureManifest)

@@ -7,7 +7,6 @@ extension TransferOptions {
     func download(
         _ source: some ItemSource, console: Console, results: any ResultSink
     ) async throws -> (RunOutcome, signal: Int32?) {
-        OpenFileLimit.raise()
         let session = Session(
             downloaderConfiguration, settings: try requestSettings, window: window, console: console, results: results)
         let signals = Signals { await session.stop() }

@@ -17,17 +17,9 @@ internal import Testing
                 var items: [Item] = []
                 while items.count < openCount, let next = try await run.next() { items.append(next.item) }
                 for item in items {
-                    var event = try RunEvent.sample(.verifying)
-                    if item.address.url.host() == "host\(deadHostCount).example" {
-                        let file = DownloadedFile(
-                            url: folder.url("out/file"), byteCount: 0, fetchedByteCount: 0, finalURL: item.address.url)
-                        event.what = .success(.finished(file))
-                        finishedCount += 1
-                    } else {
-                        event.what = .failure(DownloadError(.hostNotFound))
-                        failedCount += 1
-                    }
-                    event.item = item
+                    let isDead = item.address.url.host() != "host\(deadHostCount).example"
+                    let event: RunEvent = isDead ? try .failed(item) : try .finished(item, in: folder)
+                    if isDead { failedCount += 1 } else { finishedCount += 1 }
                     try await run.take(event, original: item)
                 }
             }
@@ -41,16 +33,32 @@ internal import Testing
             let (hostCount, lineCount) = (20, 3)
             let run = try await run(lineCount, of: hostCount, in: folder, openFileLimit: 64)
             var failedCount = 0
-            while let next = try await run.next() {
+            while let item = try await run.next()?.item {
                 let locks = try folder.names("out/done").filter { $0.hasSuffix(".lock") }
                 #expect(locks.count <= 4)
-                var event = try RunEvent.sample(.verifying)
-                (event.what, event.item) = (.failure(DownloadError(.hostNotFound)), next.item)
-                try await run.take(event, original: next.item)
+                try await run.take(.failed(item), original: item)
                 failedCount += 1
             }
             #expect(failedCount == hostCount * lineCount)
             #expect(await run.end.reportCount == hostCount)
+            _ = await run.finish(Tally(total: 0))
+        }
+    }
+
+    @Test func `where few files may be open, hosts that can't be reached don't keep their places`() async throws {
+        try await Folder.with { folder in
+            // Two hosts have places: the first one, which can't be reached, and the second one.
+            let run = try await run(20, of: 3, in: folder, openFileLimit: 32)
+            var hosts: [String] = []
+            while let item = try await run.next()?.item {
+                let host = try #require(item.address.url.host())
+                hosts.append(host)
+                let event: RunEvent = host == "host0.example" ? try .failed(item) : try .finished(item, in: folder)
+                try await run.take(event, original: item)
+            }
+            #expect(hosts.count == 60)
+            let ends = try (0..<3).map { try #require(hosts.lastIndex(of: "host\($0).example")) }
+            #expect(ends[0] < ends[1], "the third host would have no place until the second one is done")
             _ = await run.finish(Tally(total: 0))
         }
     }
@@ -65,5 +73,23 @@ internal import Testing
         try folders.create()
         return UnitRun(
             index.lanes(ofTask: 0, of: 1), in: folders, attemptLimit: 1, openFileLimit: openFileLimit, isQuiet: true)
+    }
+}
+
+extension RunEvent {
+    /// Returns the failure of an item whose host can't be reached.
+    fileprivate static func failed(_ item: Item) throws -> Self {
+        var event = try sample(failure: DownloadError(.hostNotFound))
+        event.item = item
+        return event
+    }
+
+    /// Returns the end of an item whose file was received.
+    fileprivate static func finished(_ item: Item, in folder: Folder) throws -> Self {
+        let file = DownloadedFile(
+            url: folder.url("out/file"), byteCount: 0, fetchedByteCount: 0, finalURL: item.address.url)
+        var event = try sample(.finished(file))
+        event.item = item
+        return event
     }
 }
