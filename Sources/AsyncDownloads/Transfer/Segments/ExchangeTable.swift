@@ -144,7 +144,8 @@ extension ExchangeTable {
     ) -> [Range<Int64>] {
         // Writes of exchanges that have a segment are outside this segment; only writes of exchanges without one can
         // overlap.
-        let hasOtherWrites = all.contains { !$0.exchange.writes.isEmpty && plan[$0.id] == nil }
+        let hasOtherWrites =
+            count > segments.count && all.contains { !$0.exchange.writes.isEmpty && plan[$0.id] == nil }
         let known = hasOtherWrites ? withWrites(received) : received
         let parts = plan.claim(range, by: id, received: received, known: known, setup: setup, at: now)
         _ = exchanges.update(id) { $0.beginWrites(parts) }
