@@ -23,9 +23,9 @@ package final class DirectoryNames: Sendable {
         /// Removes all entries if there are too many.
         ///
         /// After the removal, files on disk are found again, or new files get other numbers.
-        fileprivate mutating func bound() {
-            if given.count > DirectoryNames.capacity { given = [:] }
-            if others.count > DirectoryNames.capacity { others = [:] }
+        fileprivate mutating func bound(to capacity: Int) {
+            if given.count > capacity { given = [:] }
+            if others.count > capacity { others = [:] }
         }
     }
 
@@ -75,13 +75,18 @@ package final class DirectoryNames: Sendable {
         }
     }
 
-    // The number of entries is limited, because a server may download files for years.
-    fileprivate static let capacity = 100_000
-
+    /// The maximum number of entries of each table, because a server may download files for years.
+    private let capacity: Int
     private let state = Mutex(State())
     private let turns = KeyedLock<Spelling>()
 
-    package init() {}
+    /// Creates a record without names.
+    ///
+    /// - Parameter capacity: The number of names that the record keeps. By default, they use about 8 MB; a dictionary
+    ///   with more than 49,152 entries would use twice the memory.
+    package init(capacity: Int = 48_000) {
+        self.capacity = capacity
+    }
 
     /// Runs `body` while no other thread makes a decision about `name` in `directory`, in any spelling.
     func withTurn<Value, Failure: Error>(
@@ -116,11 +121,11 @@ package final class DirectoryNames: Sendable {
 
     /// Restores the value that ``takeNumbering(of:in:)`` returned.
     func putBack(_ numbering: consuming Numbering, of name: String, in directory: String) {
-        numbering.bound()
+        numbering.bound(to: capacity)
         let value = numbering
         state.withLock { state in
             // Removed entries are found again on disk, because a numbered name never replaces a file.
-            if state.numberings.count >= Self.capacity { state.numberings = [:] }
+            if state.numberings.count >= capacity { state.numberings = [:] }
             state.numberings[ByteText(PartialNames.join(directory, name))] = value
         }
     }
@@ -151,8 +156,8 @@ package final class DirectoryNames: Sendable {
         state.withLock { state in
             if state.given[spelling] == nil { state.order.append(spelling) }
             state.given[spelling, default: Given()].give(path, to: resource.hashValue)
-            guard state.order.count > Self.capacity else { return }
-            let forgotten = state.order.prefix(Self.capacity / 2)
+            guard state.order.count > capacity else { return }
+            let forgotten = state.order.prefix(capacity / 2)
             for spelling in forgotten { state.given[spelling] = nil }
             state.order.removeFirst(forgotten.count)
             state.hasForgotten = true
