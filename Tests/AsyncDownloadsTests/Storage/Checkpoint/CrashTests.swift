@@ -20,14 +20,14 @@ struct CrashTests {
     ) async throws {
         var run = StorageRun(script, options, disk: SimulatedFileSystem(Self.freshDisk()))
         try run.run()
-        var seen: Set<Situation> = []
+        var seen: Set<Int> = []
         for (index, disk) in run.disk.history.enumerated() {
             // Gives tests of other suites a turn.
             await Task.yield()
             let promise = run.promise(at: index)
             for crash in disk.crashes {
                 let after = disk.after(crash)
-                let situation = Situation(after, run, promise, isPower: crash != .process)
+                let situation = Self.situation(after, run, promise, isPower: crash != .process)
                 guard seen.insert(situation).inserted, Self.checked.insert(situation) else { continue }
                 try check(after, run, promise, "after change \(index), \(crash)", isPower: crash != .process)
             }
@@ -44,14 +44,14 @@ struct CrashTests {
     ) async throws {
         var run = StorageRun(script, options, disk: SimulatedFileSystem(Self.freshDisk()))
         try run.run()
-        var seen: Set<Situation> = []
+        var seen: Set<Int> = []
         for (index, disk) in run.disk.history.enumerated() {
             await Task.yield()
             var promise = run.promise(at: index)
             promise.power = 0
             for crash in disk.disorders {
                 let after = disk.after(crash)
-                let situation = Situation(after, run, promise, isPower: true, inOrder: false)
+                let situation = Self.situation(after, run, promise, isPower: true, inOrder: false)
                 guard seen.insert(situation).inserted, Self.checked.insert(situation) else { continue }
                 try check(after, run, promise, "after change \(index), \(crash)", isPower: true, inOrder: false)
             }
@@ -59,43 +59,14 @@ struct CrashTests {
         #expect(seen.count > 2, "the simulation must reach several situations")
     }
 
-    /// A hash value of everything on which a check depends.
-    ///
-    /// Scripts that begin alike lead to many equal situations.
-    private struct Situation: Hashable {
-        private let value: Int
-
-        init(
-            _ disk: SimulatedDisk, _ run: StorageRun, _ promise: StorageRun.Promise, isPower: Bool, inOrder: Bool = true
-        ) {
-            var hasher = Hasher()
-            for (name, number) in disk.names.sorted(by: { $0.key < $1.key }) {
-                guard let node = disk.nodes[number] else { continue }
-                hasher.combine(name)
-                hasher.combine(node.bytes.count)
-                // Bytes one at a time take most of the time of the suite.
-                node.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-                hasher.combine(node.attributes)
-            }
-            hasher.combine(run.options)
-            hasher.combine(run.script.directory)
-            hasher.combine(CrashTests.placed(in: run))
-            hasher.combine(promise)
-            hasher.combine(isPower)
-            hasher.combine(inOrder)
-            value = hasher.finalize()
-        }
-    }
-
-    /// The situations that a script has led to.
-    private final class CheckedSituations: Sendable {
-        private let situations = Mutex<Set<Situation>>([])
-
-        /// Adds a situation, and returns whether it is new.
-        func insert(_ situation: Situation) -> Bool { situations.withLock { $0.insert(situation).inserted } }
-    }
-
     private static let checked = CheckedSituations()
+
+    /// Returns a hash value of everything on which a check depends.
+    private static func situation(
+        _ disk: SimulatedDisk, _ run: StorageRun, _ promise: StorageRun.Promise, isPower: Bool, inOrder: Bool = true
+    ) -> Int {
+        disk.situation(run.options, run.script.directory, placed(in: run), promise, isPower, inOrder)
+    }
 
     private func check(
         _ disk: SimulatedDisk, _ run: StorageRun, _ promise: StorageRun.Promise, _ moment: String, isPower: Bool,

@@ -10,6 +10,12 @@ struct FaultTests {
     func `rules 38, 44, and 45: saved bytes survive every failure, and no wrong bytes are claimed`(
         script: StorageScript, isBuffered: Bool
     ) async throws {
+        let checked = CheckedSituations()
+        func checkOnce(_ disk: SimulatedDisk, _ run: StorageRun, _ moment: String) throws {
+            let promise = run.promise(at: .max)
+            guard checked.insert(disk.situation(promise)) else { return }
+            try check(disk, run, promise, moment)
+        }
         for change in 0... {
             // Gives tests of other suites a turn.
             await Task.yield()
@@ -18,7 +24,7 @@ struct FaultTests {
             var run = StorageRun(script, .init(durability: .powerLoss, isBuffered: isBuffered), disk: disk)
             let errors = try run.runOn { run in
                 for crash in [SimulatedDisk.Crash.process, .power(names: 99, data: [:])] {
-                    try check(disk.disk.after(crash), run, "soon after change \(change) failed, \(crash)")
+                    try checkOnce(disk.disk.after(crash), run, "soon after change \(change) failed, \(crash)")
                 }
             }
             let isOver = disk.changeCount <= change
@@ -26,13 +32,16 @@ struct FaultTests {
                 #expect((error as? DownloadError)?.code == .storageFailure, "change \(change) failed")
             }
             let state = disk.disk
-            for crash in state.crashes { try check(state.after(crash), run, "change \(change) failed, then \(crash)") }
+            for crash in state.crashes {
+                try checkOnce(state.after(crash), run, "change \(change) failed, then \(crash)")
+            }
             if isOver { break }
         }
     }
 
-    private func check(_ disk: SimulatedDisk, _ run: StorageRun, _ moment: String) throws {
-        let promise = run.promise(at: .max)
+    private func check(
+        _ disk: SimulatedDisk, _ run: StorageRun, _ promise: StorageRun.Promise, _ moment: String
+    ) throws {
         // No mark is expected to survive, because marks make no promise on a failing disk and some crashes end the
         // boot.
         let store = run.store(
