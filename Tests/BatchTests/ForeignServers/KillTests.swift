@@ -6,7 +6,7 @@ internal import Testing
 /// Tests of downloads from third-party servers that are killed repeatedly and continued by the same command.
 @Suite(.endsWhenHung(minutes: 12), .serialized, .enabled(if: !ForeignServer.Kind.installed.isEmpty))
 struct KillTests {
-    private static let content = Content(seed: 77, length: 200_000_000)
+    private static let content = Content(seed: 77, length: 100_000_000)
     /// The maximum number of bytes that a kill may lose: bytes in flight, and bytes being written.
     private static let loss = 8 << 20
 
