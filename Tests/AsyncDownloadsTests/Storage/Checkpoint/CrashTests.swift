@@ -22,8 +22,8 @@ struct CrashTests {
         try run.run()
         var seen: Set<Int> = []
         for (index, disk) in run.disk.history.enumerated() {
-            // Gives tests of other suites a turn.
-            await Task.yield()
+            // Gives tests of other suites a turn, but rarely, because this suite would otherwise run alone at the end.
+            if index.isMultiple(of: 8) { await Task.yield() }
             let promise = run.promise(at: index)
             for crash in disk.crashes {
                 let after = disk.after(crash)
