@@ -36,6 +36,9 @@ package final class DirectoryNames: Sendable {
         /// The keys of ``given``, oldest first.
         var order: [Spelling] = []
         /// Whether entries were removed, so that an unknown path may have been given to a resource.
+        ///
+        /// The record of a finished file doesn't show that: a resource with the same bytes may have been given the file,
+        /// whose record names the resource that was downloaded.
         var hasForgotten = false
     }
 
@@ -82,9 +85,9 @@ package final class DirectoryNames: Sendable {
 
     /// Creates a record without names.
     ///
-    /// - Parameter capacity: The number of names that the record keeps. By default, they use about 8 MB; a dictionary
-    ///   with more than 49,152 entries would use twice the memory.
-    package init(capacity: Int = 48_000) {
+    /// - Parameter capacity: The number of names that the record keeps. A dictionary with more than 98,304 entries would
+    ///   need twice the memory.
+    package init(capacity: Int = 98_000) {
         self.capacity = capacity
     }
 

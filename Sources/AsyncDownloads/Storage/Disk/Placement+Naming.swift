@@ -51,12 +51,12 @@ extension Placement {
     func mayReplace(_ path: String, for target: PlacementTarget) throws(FileFailure) -> Bool {
         // The file was removed since the name was checked, and another process may use the name.
         guard let present = try disk.information(at: path) else { return false }
-        guard present.kind == .regular || present.kind == .symbolicLink else { return false }
-        guard try !isOfAnotherResource(path, present, target) else { return false }
-        // Another process may have placed the file for another resource, or this one may have forgotten that it did.
-        guard let record = store.recordedFile(at: path)?.record else {
-            return !target.names.mayBeForgotten(path) && target.mayReplaceUnrecorded(present)
+        guard present.kind == .regular || present.kind == .symbolicLink, !target.names.mayBeForgotten(path) else {
+            return false
         }
+        guard try !isOfAnotherResource(path, present, target) else { return false }
+        // Another process may have placed the file for another resource.
+        guard let record = store.recordedFile(at: path)?.record else { return target.mayReplaceUnrecorded(present) }
         return record.resource == target.recordedResource
     }
 
