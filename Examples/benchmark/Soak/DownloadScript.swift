@@ -49,7 +49,8 @@ struct DownloadScript: Sendable, Hashable {
             Step.allCases.randomElement(using: &random)
         }
         lastStep = chance(55) ? .stay : LastStep.allCases.randomElement(using: &random) ?? .stay
-        duplicatePolicy = chance(80) ? .coalesce : chance(25) ? .cancelExisting : .reject
+        // Few downloads meet another one of their URL; each policy has to apply in a thousand downloads.
+        duplicatePolicy = chance(70) ? .coalesce : chance(60) ? .cancelExisting : .reject
         priority = chance(80) ? .normal : chance(50) ? .high : .low
         // The long deadlines never expire, and test that their timers are released.
         deadline = chance(60) ? nil : chance(90) ? .seconds(3600) : .milliseconds(5)
