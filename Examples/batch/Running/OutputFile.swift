@@ -51,6 +51,13 @@ struct OutputFile: Sendable {
         guard fsync(descriptor) == 0 else { throw failure }
     }
 
+    /// Returns whether the path leads to this file, and not to another one that has taken its place.
+    func isFile(at path: String) -> Bool {
+        var (own, found) = (stat(), stat())
+        guard fstat(descriptor, &own) == 0, lstat(path, &found) == 0 else { return false }
+        return own.st_dev == found.st_dev && own.st_ino == found.st_ino
+    }
+
     /// Makes the names in a directory durable, as far as the file system permits it.
     static func synchronizeDirectory(_ path: String) throws(Misuse) {
         let directory = try OutputFile(path, O_RDONLY | O_DIRECTORY)

@@ -25,7 +25,9 @@ struct ResultFile {
         // The target of a symbolic link is replaced, and not the link.
         let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         self.path = resolved.path
-        if let temporary { unlink(temporary) }
+        if let temporary, unlink(temporary) != 0, errno != ENOENT {
+            throw Misuse("\(temporary) cannot be replaced: \(Self.reason)", isUsage: false)
+        }
         self.temporary = temporary ?? "\(self.path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
         self.permissions = permissions
         let directory = resolved.deletingLastPathComponent().path
@@ -67,6 +69,10 @@ struct ResultFile {
                 defer { file.close() }
                 try write(header, trailer, to: file)
                 try file.synchronize()
+                // Without a lock, another process may be writing there.
+                guard file.isFile(at: temporary) else {
+                    throw Misuse("\(path) is being written by another process", isUsage: false)
+                }
                 guard rename(temporary, path) == 0 else { throw file.failure }
             } catch {
                 unlink(temporary)

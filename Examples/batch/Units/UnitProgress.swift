@@ -87,6 +87,7 @@ final class UnitProgress: Sendable {
         guard head.contains("\"manifest\":\"\(unit.sha256)\"") else {
             throw Misuse("\(report.path) is the report of another manifest; choose another output directory")
         }
+        unlink(folders.unfinishedReport(of: unit).path)
         if unlink(folders.journal(of: unit).path) == 0, folders.isPacked {
             try? FileManager.default.removeItem(at: folders.files(of: unit))
         }
