@@ -14,10 +14,12 @@ extension SimulatedDisk {
     /// Returns a hash value of everything that a process finds on the disk, and of what else a check depends on.
     func situation(_ others: AnyHashable...) -> Int {
         var hasher = Hasher()
+        hasher.combine(directories)
         for (name, number) in names.sorted(by: { $0.key < $1.key }) {
             guard let node = nodes[number] else { continue }
             hasher.combine(name)
             hasher.combine(number)
+            hasher.combine(node.number)
             hasher.combine(node.bytes.count)
             // Bytes one at a time take most of the time of a test.
             node.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }

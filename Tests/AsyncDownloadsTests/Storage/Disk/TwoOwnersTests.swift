@@ -76,6 +76,7 @@ struct TwoOwnersTests {
             }
             // Until the change at which the second process starts, the states are those of the last run, in which it doesn't.
             let isLast = disk.changeCount <= change
+            if isLast { #expect(disk.history.count == change + 1, "each change succeeds, and has one state") }
             // Both processes run on the same boot, so all marks are valid.
             for state in disk.history.dropFirst(isLast ? 0 : change) {
                 try check(state.after(.process), boot: "boot", "at change \(change)")
