@@ -143,7 +143,7 @@ extension ExchangeTable {
         _ range: Range<Int64>, by id: ExchangeID, received: IntervalSet, at now: Duration
     ) -> [Range<Int64>] {
         // Writes of exchanges that have a segment are outside this segment; only writes of exchanges without one can
-        // overlap.
+        // overlap. Each segment has an exchange, so there are such exchanges only if the numbers differ.
         let hasOtherWrites =
             count > segments.count && all.contains { !$0.exchange.writes.isEmpty && plan[$0.id] == nil }
         let known = hasOtherWrites ? withWrites(received) : received
