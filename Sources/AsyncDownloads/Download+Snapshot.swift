@@ -102,17 +102,28 @@ private final class SnapshotObservation: Sendable {
     }
 
     func next() async -> Download.Snapshot? {
-        let last = last.withLock { $0 }
-        if last?.state.isFinal == true { return nil }
-        while !Task.isCancelled {
-            let present = Download.Snapshot(id: id, request: request, source.status)
-            if present != last {
-                self.last.withLock { $0 = present }
-                return present
-            }
+        // No snapshot is a variable here, because a waiting task would keep its memory.
+        while !isEnded, !Task.isCancelled {
+            if hasChanged() { return lastSnapshot() }
             await signal.wait()
         }
         return nil
+    }
+
+    @inline(never)
+    private var isEnded: Bool { last.withLock { $0?.state.isFinal == true } }
+
+    @inline(never)
+    private func lastSnapshot() -> Download.Snapshot? { last.withLock { $0 } }
+
+    /// Takes a snapshot, and returns whether it differs from the last one.
+    @inline(never)
+    private func hasChanged() -> Bool {
+        let present = Download.Snapshot(id: id, request: request, source.status)
+        return last.withLock { last in
+            defer { last = present }
+            return last != present
+        }
     }
 }
 

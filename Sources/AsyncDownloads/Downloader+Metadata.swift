@@ -30,6 +30,21 @@ extension Downloader {
         for request: DownloadRequest, by purpose: DownloadRequest.Purpose
     ) async throws(DownloadError) -> ResourceMetadata {
         if Task.isCancelled { throw DownloadError(.cancelled, url: request.url) }
+        let download = startQuestion(request, purpose)
+        do throws(DownloadError) {
+            _ = try await download.file
+        } catch {
+            return try metadata(error)
+        }
+        preconditionFailure("a download whose response is refused has ended with a file")
+    }
+
+    // In these two functions, which aren't inlined, are the large variables, because the variables of a waiting task
+    // take memory: 20 KB for each waiting request, if they were inlined.
+
+    /// Starts the download that refuses its response.
+    @inline(never)
+    private func startQuestion(_ request: DownloadRequest, _ purpose: DownloadRequest.Purpose) -> Download {
         var question = request
         question.destination = .memory
         question.purpose = purpose
@@ -40,14 +55,15 @@ extension Downloader {
         (question.checksum, question.expectedByteCount, question.maximumByteCount) = (nil, nil, .max)
         question.acceptedMediaTypes = ["*/*"]
         question.validateResponse = { _ in throw HeadReceived() }
-        do throws(DownloadError) {
-            _ = try await startInProcess(question).file
-        } catch {
-            guard error.underlyingError is HeadReceived, let head = error.response else { throw error }
-            let transport = environment.transport
-            return ResourceMetadata(head, at: environment.time.date, decodesContent: transport.decodesContent)
-        }
-        preconditionFailure("a download whose response is refused has ended with a file")
+        return startInProcess(question)
+    }
+
+    /// Returns the metadata of the refused response.
+    @inline(never)
+    private func metadata(_ error: DownloadError) throws(DownloadError) -> ResourceMetadata {
+        guard error.underlyingError is HeadReceived, let head = error.response else { throw error }
+        return ResourceMetadata(
+            head, at: environment.time.date, decodesContent: environment.transport.decodesContent)
     }
 
     /// The error by which the request refuses the response after its head has arrived.
