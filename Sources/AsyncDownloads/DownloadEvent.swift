@@ -44,7 +44,7 @@ public enum DownloadEvent: Sendable {
     ///
     /// The number counts all retries since new bytes were last received, including retries that
     /// ``RetryPolicy/maximumRetries`` doesn't limit because the server requested the delay.
-    case retrying(attempt: Int, delay: Duration, error: DownloadError)
+    indirect case retrying(attempt: Int, delay: Duration, error: DownloadError)
 
     /// The download is paused, and this number of bytes is stored on disk, where a later process can find them.
     case paused(receivedByteCount: Int64)
@@ -71,7 +71,7 @@ public enum DownloadEvent: Sendable {
     case verifying
 
     /// The file is at its destination; this is the last event.
-    case finished(DownloadedFile)
+    indirect case finished(DownloadedFile)
 }
 
 extension DownloadEvent {
