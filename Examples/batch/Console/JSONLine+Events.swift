@@ -38,7 +38,8 @@ extension JSONLine {
     ///   - event: The event.
     ///   - id: The number of the download; nil for the number of its item.
     ///   - path: The path of a finished file; nil for its absolute path.
-    init?(result event: RunEvent, id: Int? = nil, path: String? = nil) {
+    ///   - sha256: The digest of a finished file.
+    init?(result event: RunEvent, id: Int? = nil, path: String? = nil, sha256: String?) {
         add("id", id ?? event.item.id)
         add("url", event.item.address.url.redacted)
         switch event.what {
@@ -48,7 +49,7 @@ extension JSONLine {
             add("bytes", file.byteCount)
             add("seconds", event.elapsed)
             add("fetched", event.fetched)
-            add("sha256", event.sha256)
+            add("sha256", sha256)
             add("entityTag", file.entityTag)
         case .failure(let error):
             add("result", "failed")

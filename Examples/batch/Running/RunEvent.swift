@@ -2,18 +2,45 @@ internal import AsyncDownloads
 internal import Foundation
 
 /// An event of one download, with its context in the run.
-struct RunEvent: Sendable {
-    var item: Item
+///
+/// This is a class because the variables of a task take memory for as long as the task waits, and thousands of tasks
+/// wait while a host can't be reached.
+final class RunEvent: Sendable {
+    /// The item with the address and the name that are shown.
+    let item: Item
+    /// The item as it was before mirrors were tried.
+    let original: Item
     /// The time since the start of the run.
-    var time: Duration
+    let time: Duration
     /// The time since the start of the download.
-    var elapsed: Duration
+    let elapsed: Duration
     /// The number of body bytes received from the network; the bytes of a shared transfer count for one download only.
-    var fetched: Int64
+    let fetched: Int64
     /// The SHA-256 digest of a finished file, if it was computed.
-    var sha256: String?
+    let sha256: String?
     /// The library's event, or the error that ended the download.
-    var what: Result<DownloadEvent, DownloadError>
+    let what: Result<DownloadEvent, DownloadError>
+
+    /// Creates an event.
+    ///
+    /// - Parameter original: The item as it was before mirrors were tried; nil if none was.
+    init(
+        _ item: Item, original: Item? = nil, time: Duration, elapsed: Duration = .zero, fetched: Int64 = 0,
+        sha256: String? = nil, _ what: Result<DownloadEvent, DownloadError>
+    ) {
+        self.item = item
+        self.original = original ?? item
+        self.time = time
+        self.elapsed = elapsed
+        self.fetched = fetched
+        self.sha256 = sha256
+        self.what = what
+    }
+
+    /// Whether the event is the error that ended the download.
+    var isFailure: Bool {
+        if case .failure = what { true } else { false }
+    }
 
     /// The path of a finished file in the output directory.
     func path(of file: DownloadedFile) -> String {

@@ -8,11 +8,8 @@ protocol ResultSink: Sendable {
 
     /// Records an event.
     ///
-    /// - Parameters:
-    ///   - event: The event.
-    ///   - original: The item as it was before mirrors were tried.
     /// - Throws: The reason why no more results can be recorded, so that the run has to end.
-    func take(_ event: RunEvent, original: Item) async throws(Misuse)
+    func take(_ event: RunEvent) async throws(Misuse)
 
     /// Completes the results at the end of the run, and returns the reasons if that fails.
     func finish(_ tally: Tally) async -> [String]
@@ -43,9 +40,9 @@ actor RunResults: ResultSink {
         digests = report == nil ? .none : .new
     }
 
-    func take(_ event: RunEvent, original: Item) {
-        if case .failure = event.what { failures?.add(original.manifestLines()) }
-        guard report != nil, let object = JSONLine(result: event) else { return }
+    func take(_ event: RunEvent) {
+        if event.isFailure { failures?.add(event.original.manifestLines()) }
+        guard report != nil, let object = JSONLine(result: event, sha256: event.sha256) else { return }
         report?.add((hasDownloads ? ",\n    " : "\n    ") + object.description)
         hasDownloads = true
     }

@@ -79,8 +79,8 @@ actor Session {
                 }
                 openCount += 1
                 startedCount += 1
-                let (plan, download) = begin(item)
-                group.addTask { await self.follow(item, plan, download) }
+                let download = start(item, MirrorPlan(item))
+                group.addTask { await self.follow(item, download) }
             }
             count(source)
         }
@@ -145,22 +145,12 @@ extension WaitingReason {
     fileprivate var isOfHost: Bool { end != nil }
 }
 
-extension Download {
-    /// The number of bytes received from the network; a shared transfer counts for its first download only.
-    fileprivate var fetchedHere: Int64 { isCoalesced ? 0 : progress.fetchedByteCount }
-}
-
 // MARK: - One download
 
 extension Session {
     private func fail(_ item: Item, _ error: DownloadError) async {
         outcome.tally.failed += 1
-        await emit(RunEvent(item: item, time: now, elapsed: .zero, fetched: 0, what: .failure(error)), of: item)
-    }
-
-    private func begin(_ item: Item) -> (MirrorPlan, Download) {
-        let plan = MirrorPlan(item)
-        return (plan, start(item, plan))
+        await emit(RunEvent(item, time: now, .failure(error)))
     }
 
     private func start(_ item: Item, _ plan: MirrorPlan) -> Download {
@@ -171,70 +161,69 @@ extension Session {
     }
 
     /// Follows a download and, if it fails, the downloads from mirrors, until the file is finished or has failed.
-    private func follow(_ item: Item, _ plan: MirrorPlan, _ download: Download) async {
-        let begun = now
-        var (plan, download, shown, fetched, switchCount) = (plan, download, item, Int64(0), 0)
-        func event(_ what: Result<DownloadEvent, DownloadError>) -> RunEvent {
-            RunEvent(
-                item: shown, time: now, elapsed: now - begun, fetched: fetched + download.fetchedHere, what: what)
-        }
-        while true {
+    private func follow(_ item: Item, _ download: Download) async {
+        let open = OpenItem(item, download, at: now)
+        var isOpen = true
+        while isOpen {
+            isOpen = false
             do {
-                for try await happened in download.events {
-                    record(happened, of: item.id)
-                    var event = event(.success(happened))
-                    if case .finished(let file) = happened {
-                        let need = results?.digests ?? .none
-                        if need == .all || !file.isReused && (need == .new || console.needsDigests) {
-                            event.sha256 = await Digests.sha256(of: file.url, verified: item.checksum)
-                            event.time = now
-                        }
-                        count(file)
-                    }
-                    await emit(event, of: item, download)
+                for try await event in open.download.events {
+                    record(event, of: open.id)
+                    let sha256 = wantsDigest(after: event) ? await digest(after: event, of: open) : nil
+                    await emit(open.event(event, sha256: sha256, at: now), of: open.download)
                 }
-            } catch let error as DownloadError where error.code == .shutDown && isStopping {
-                // The download was paused before the shutdown, and its pause was its last event to show.
-                if download.progress.receivedByteCount > 0 { outcome.tally.paused += 1 }
-            } catch let error as DownloadError {
-                if !isStopping, plan.advance(after: error) {
-                    switchCount += 1
-                    let retrying = DownloadEvent.retrying(attempt: switchCount, delay: .zero, error: error)
-                    await emit(event(.success(retrying)), of: item, download)
-                    fetched += download.fetchedHere
-                    // The file keeps the name that follows from the first address.
-                    if shown.output == nil { shown.numberedName = item.fileName }
-                    shown.address = plan.address
-                    download = start(item, plan)
-                    continue
-                }
-                outcome.tally.failed += 1
-                if error.isRetryable { outcome.tally.passing += 1 }
-                await emit(event(.failure(error)), of: item, download)
-                if error.code == .diskFull { endFullDisk(error) }
             } catch {
-                preconditionFailure("a download ends with a DownloadError, not \(error)")
+                guard let event = consequence(of: error, for: open) else { break }
+                await emit(event, of: open.download)
+                guard !event.isFailure else { break }
+                open.startAtSelectedAddress(start)
+                isOpen = true
             }
-            break
         }
-        outcome.tally.fetched += fetched + download.fetchedHere
-        removeRunning(item.id)
+        outcome.tally.fetched += open.fetchedByteCount
+        removeRunning(open.id)
         openCount -= 1
-        heldUp.remove(item.id)
+        heldUp.remove(open.id)
         offerRoom()
     }
 
-    private func count(_ file: DownloadedFile) {
-        outcome.tally.finished += 1
-        if file.isReused { outcome.tally.skipped += 1 }
-        outcome.tally.bytes += file.byteCount
+    @inline(never)
+    private func wantsDigest(after event: DownloadEvent) -> Bool {
+        guard case .finished(let file) = event else { return false }
+        let need = results?.digests ?? .none
+        return need == .all || !file.isReused && (need == .new || console.needsDigests)
     }
 
-    private func emit(_ event: RunEvent, of item: Item, _ download: Download? = nil) async {
+    @inline(never)
+    private func digest(after event: DownloadEvent, of open: OpenItem) async -> String? {
+        guard case .finished(let file) = event else { return nil }
+        return await open.digest(of: file)
+    }
+
+    /// Returns the event after the failure of a download: a retry from the selected address, or the failure of the item.
+    ///
+    /// The result is nil if the download was paused before a shutdown; the pause was its last event to show.
+    @inline(never)
+    private func consequence(of error: any Error, for open: OpenItem) -> RunEvent? {
+        guard let error = error as? DownloadError else {
+            preconditionFailure("a download ends with a DownloadError, not \(error)")
+        }
+        if isStopping, error.code == .shutDown {
+            if open.download.progress.receivedByteCount > 0 { outcome.tally.paused += 1 }
+            return nil
+        }
+        if !isStopping, let retry = open.selectAddress(after: error, at: now) { return retry }
+        outcome.tally.failed += 1
+        if error.isRetryable { outcome.tally.passing += 1 }
+        if error.code == .diskFull { endFullDisk(error) }
+        return open.failure(error, at: now)
+    }
+
+    private func emit(_ event: RunEvent, of download: Download? = nil) async {
         console.show(event)
         if let download { observer?(event, download) }
         do throws(Misuse) {
-            try await results?.take(event, original: item)
+            try await results?.take(event)
         } catch {
             guard outcome.outputFailures.isEmpty else { return }
             outcome.outputFailures.append(error.description)
@@ -249,6 +238,7 @@ extension Session {
         Task { await stop() }
     }
 
+    @inline(never)
     private func record(_ event: DownloadEvent, of id: Int) {
         if case .waiting(let reason) = event, reason.isOfHost {
             heldUp.insert(id)
@@ -257,6 +247,11 @@ extension Session {
             heldUp.remove(id)
         }
         switch event {
+        case .finished(let file):
+            outcome.tally.finished += 1
+            if file.isReused { outcome.tally.skipped += 1 }
+            outcome.tally.bytes += file.byteCount
+            running.insert(id)
         case .paused:
             removeRunning(id)
         case .restarted(_, let discarded) where isStopping:

@@ -102,16 +102,16 @@ final class UnitProgress: Sendable {
     /// Records the end of a download, and moves its file into the archive.
     func record(_ event: RunEvent, id: Int) throws(Misuse) {
         try state.withLock { state throws(Misuse) in
-            var (path, event): (String?, RunEvent) = (nil, event)
+            var (path, sha256): (String?, String?) = (nil, event.sha256)
             if case .success(.finished(let file)) = event.what {
                 path = event.path(of: file)
                 if state.archive != nil {
                     let added = try pack(file.url, event, as: event.path(of: file), &state)
-                    (path, event.sha256) = (added.name, added.sha256)
+                    (path, sha256) = (added.name, added.sha256)
                 }
             }
             guard let result = UnitResult(event, id: id, path: path),
-                let line = JSONLine(result: event, id: id, path: path)
+                let line = JSONLine(result: event, id: id, path: path, sha256: sha256)
             else { return }
             state.journal.add(result, line)
             state.uncommittedCount += 1

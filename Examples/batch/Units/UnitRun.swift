@@ -93,8 +93,8 @@ actor UnitRun: ResultSink {
         noteChange()
     }
 
-    func take(_ event: RunEvent, original: Item) async throws(Misuse) {
-        guard let place = original.unit, let lane = active[place.lane] else { return }
+    func take(_ event: RunEvent) async throws(Misuse) {
+        guard let place = event.original.unit, let lane = active[place.lane] else { return }
         switch event.what {
         case .success(.waiting(let reason)) where reason.end != nil: lane.hold(place)
         case .success(.finished), .failure:

@@ -46,7 +46,7 @@ struct LineSecrecyTests {
 
     private static func expectNoSecret(in what: Result<DownloadEvent, DownloadError>) throws {
         let item = Item(address: try Address("http://user:s3cret@example.org/file.bin?s3cret=1#s3cret"))
-        let event = RunEvent(item: item, time: .seconds(2), elapsed: .seconds(1), fetched: 1, what: what)
+        let event = RunEvent(item, time: .seconds(2), elapsed: .seconds(1), fetched: 1, what)
         var display = LiveDisplay()
         display.take(event)
         var texts = display.lines(columns: 200, height: 24, now: .seconds(2))

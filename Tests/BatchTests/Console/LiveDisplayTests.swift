@@ -63,10 +63,8 @@ internal import Testing
             expectedByteCount: 100, isResumable: true, suggestedName: nil, contentType: nil)
         var display = try display((started, id: 0))
         for second in 0...4 {
-            var event = try RunEvent.sample(
-                .progress(DownloadProgress(receivedByteCount: Int64(second * 10), expectedByteCount: 100)))
-            event.fetched = Int64(second * 10)
-            display.take(event)
+            let progress = DownloadProgress(receivedByteCount: Int64(second * 10), expectedByteCount: 100)
+            display.take(try .sample(.progress(progress), fetched: Int64(second * 10)))
             display.measure(at: .seconds(second))
         }
         // Two files of unknown length count as one hundred bytes each.
@@ -129,10 +127,8 @@ internal import Testing
     }
 
     @Test func `control characters in a name are replaced`() throws {
-        var event = try RunEvent.sample(.progress(halfWay))
-        event.item.address = try Address("http://example.org/a%1B%5B2Jb")
         var display = LiveDisplay()
-        display.take(event)
+        display.take(try .sample(.progress(halfWay), url: "http://example.org/a%1B%5B2Jb"))
         #expect(display.lines(columns: 80, height: 24, now: .zero).first?.hasPrefix("a_[2Jb ") == true)
     }
 

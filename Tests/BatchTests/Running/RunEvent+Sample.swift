@@ -4,25 +4,20 @@ internal import Foundation
 @testable import batch
 
 extension RunEvent {
-    /// Returns an event of a download of `http://example.org/file.bin?secret=1`.
+    /// Returns an event of a download, two seconds after the start of the run.
     static func sample(
-        _ event: DownloadEvent, id: Int = 0, name: String = "file.bin", fetched: Int64 = 0, time: Duration = .seconds(2)
-    ) throws -> Self {
-        try sample(.success(event), id: id, name: name, fetched: fetched, time: time)
+        _ event: DownloadEvent, id: Int = 0, url: String = "http://example.org/file.bin?secret=1",
+        name: String? = nil, fetched: Int64 = 0, time: Duration = .seconds(2)
+    ) throws -> RunEvent {
+        var item = Item(id: id, address: try Address(url))
+        item.output = try name.map { try OutputName($0) }
+        return RunEvent(item, time: time, elapsed: .seconds(1), fetched: fetched, .success(event))
     }
 
     /// Returns the failure of a download of `http://example.org/file.bin?secret=1`.
-    static func sample(failure: DownloadError, id: Int = 0) throws -> Self {
-        try sample(.failure(failure), id: id)
-    }
-
-    private static func sample(
-        _ what: Result<DownloadEvent, DownloadError>, id: Int, name: String = "file.bin", fetched: Int64 = 0,
-        time: Duration = .seconds(2)
-    ) throws -> Self {
-        var item = Item(id: id, address: try Address("http://example.org/file.bin?secret=1"))
-        item.output = name == "file.bin" ? nil : try OutputName(name)
-        return Self(item: item, time: time, elapsed: .seconds(1), fetched: fetched, what: what)
+    static func sample(failure: DownloadError, id: Int = 0) throws -> RunEvent {
+        let item = Item(id: id, address: try Address("http://example.org/file.bin?secret=1"))
+        return RunEvent(item, time: .seconds(2), elapsed: .seconds(1), .failure(failure))
     }
 }
 

@@ -13,7 +13,7 @@ internal import Testing
         for id in 0..<3 {
             let event = try RunEvent.sample(.finished(.sample))
             let result = try #require(UnitResult(event, id: id, path: "file-\(id)"))
-            journal.add(result, try #require(JSONLine(result: event, id: id, path: "file-\(id)")))
+            journal.add(result, try #require(JSONLine(result: event, id: id, path: "file-\(id)", sha256: nil)))
             if id == 1 { try journal.commit(archiveLength: isPacked ? 2048 : nil) }
         }
         journal.countAttempt()

@@ -18,9 +18,9 @@ internal import Testing
                 while items.count < openCount, let next = try await run.next() { items.append(next.item) }
                 for item in items {
                     let isDead = item.address.url.host() != "host\(deadHostCount).example"
-                    let event: RunEvent = isDead ? try .failed(item) : try .finished(item, in: folder)
+                    let event: RunEvent = isDead ? .failed(item) : .finished(item, in: folder)
                     if isDead { failedCount += 1 } else { finishedCount += 1 }
-                    try await run.take(event, original: item)
+                    try await run.take(event)
                 }
             }
             #expect(failedCount < 4 * openCount)
@@ -36,7 +36,7 @@ internal import Testing
             while let item = try await run.next()?.item {
                 let locks = try folder.names("out/done").filter { $0.hasSuffix(".lock") }
                 #expect(locks.count <= 4)
-                try await run.take(.failed(item), original: item)
+                try await run.take(.failed(item))
                 failedCount += 1
             }
             #expect(failedCount == hostCount * lineCount)
@@ -53,8 +53,8 @@ internal import Testing
             while let item = try await run.next()?.item {
                 let host = try #require(item.address.url.host())
                 hosts.append(host)
-                let event: RunEvent = host == "host0.example" ? try .failed(item) : try .finished(item, in: folder)
-                try await run.take(event, original: item)
+                let event: RunEvent = host == "host0.example" ? .failed(item) : .finished(item, in: folder)
+                try await run.take(event)
             }
             #expect(hosts.count == 60)
             let ends = try (0..<3).map { try #require(hosts.lastIndex(of: "host\($0).example")) }
@@ -78,18 +78,14 @@ internal import Testing
 
 extension RunEvent {
     /// Returns the failure of an item whose host can't be reached.
-    fileprivate static func failed(_ item: Item) throws -> Self {
-        var event = try sample(failure: DownloadError(.hostNotFound))
-        event.item = item
-        return event
+    fileprivate static func failed(_ item: Item) -> RunEvent {
+        RunEvent(item, time: .zero, .failure(DownloadError(.hostNotFound)))
     }
 
     /// Returns the end of an item whose file was received.
-    fileprivate static func finished(_ item: Item, in folder: Folder) throws -> Self {
+    fileprivate static func finished(_ item: Item, in folder: Folder) -> RunEvent {
         let file = DownloadedFile(
             url: folder.url("out/file"), byteCount: 0, fetchedByteCount: 0, finalURL: item.address.url)
-        var event = try sample(.finished(file))
-        event.item = item
-        return event
+        return RunEvent(item, time: .zero, .success(.finished(file)))
     }
 }

@@ -1,0 +1,68 @@
+internal import AsyncDownloads
+
+/// An item whose download has started: the download from its address or, if that failed, from one of its mirrors.
+///
+/// This is a class, and most functions aren't inlined, because the variables of a task take memory for as long as the
+/// task waits, and thousands of tasks wait while a host can't be reached.
+final class OpenItem {
+    private(set) var download: Download
+    private let item: Item
+    private var plan: MirrorPlan
+    /// The item with the current address, and with the name that follows from the first one.
+    private var shown: Item
+    private let start: Duration
+    /// The number of bytes received from the addresses before the current one.
+    private var earlierByteCount: Int64 = 0
+    private var switchCount = 0
+
+    @inline(never)
+    init(_ item: Item, _ download: Download, at start: Duration) {
+        (self.item, self.download, self.start) = (item, download, start)
+        (plan, shown) = (MirrorPlan(item), item)
+    }
+
+    var id: Int { item.id }
+
+    /// The number of bytes received from the network; a shared transfer counts for its first download only.
+    var fetchedByteCount: Int64 {
+        earlierByteCount + (download.isCoalesced ? 0 : download.progress.fetchedByteCount)
+    }
+
+    /// Returns an event of the current download.
+    @inline(never)
+    func event(_ event: DownloadEvent, sha256: String?, at now: Duration) -> RunEvent {
+        runEvent(.success(event), sha256: sha256, at: now)
+    }
+
+    /// Returns the event of an error that ends the last download.
+    func failure(_ error: DownloadError, at now: Duration) -> RunEvent { runEvent(.failure(error), at: now) }
+
+    /// Selects the next address, and returns the event that announces it; nil if no address is left.
+    func selectAddress(after error: DownloadError, at now: Duration) -> RunEvent? {
+        guard plan.advance(after: error) else { return nil }
+        switchCount += 1
+        return runEvent(.success(.retrying(attempt: switchCount, delay: .zero, error: error)), at: now)
+    }
+
+    /// Replaces the download with one from the selected address.
+    @inline(never)
+    func startAtSelectedAddress(_ start: (Item, MirrorPlan) -> Download) {
+        earlierByteCount = fetchedByteCount
+        // The file keeps the name that follows from the first address.
+        if shown.output == nil { shown.numberedName = item.fileName }
+        shown.address = plan.address
+        download = start(item, plan)
+    }
+
+    /// Returns the digest of a file that has just finished; nil if the file can't be read.
+    func digest(of file: DownloadedFile) async -> String? {
+        await Digests.sha256(of: file.url, verified: item.checksum)
+    }
+
+    private func runEvent(
+        _ what: Result<DownloadEvent, DownloadError>, sha256: String? = nil, at now: Duration
+    ) -> RunEvent {
+        RunEvent(
+            shown, original: item, time: now, elapsed: now - start, fetched: fetchedByteCount, sha256: sha256, what)
+    }
+}
