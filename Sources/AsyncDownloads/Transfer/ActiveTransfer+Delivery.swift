@@ -73,7 +73,10 @@ extension ActiveTransfer {
                 deliver(&delivery, of: representation)
                 queue.resume()
             }
-            DispatchQueue.runBlocking(resume)
+            // If the file is placed, nothing that follows waits for the disk here: a further round copies the file on a
+            // separate thread. Another thread would take more time than the rest of the delivery.
+            let isPlaced = !outcomes.isEmpty && outcomes.allSatisfy { $0.failure == nil }
+            if isPlaced { resume() } else { DispatchQueue.runBlocking(resume) }
         }
         if outcomes != nil { queue.resume() } else { yieldPermit() }
         return outcomes
