@@ -85,19 +85,6 @@ struct NameRegister: Sendable {
     }
 }
 
-/// A dictionary whose keys are hash values.
-///
-/// It consists of parts that grow at different times, because a dictionary that grows needs the memory for its old and
-/// its new size at the same time.
-private struct HashTable: Sendable {
-    private var parts: [[Int: UInt32]] = Array(repeating: [:], count: 16)
-
-    subscript(key: Int) -> UInt32? {
-        get { parts[key & 15][key] }
-        set { parts[key & 15][key] = newValue }
-    }
-}
-
 extension Item {
     /// A hash value of everything by which the library distinguishes resources.
     fileprivate var resourceHash: Int {
