@@ -94,6 +94,7 @@ let package = Package(
             name: "batch",
             dependencies: [
                 "AsyncDownloads",
+                .target(name: "CMalloc", condition: .when(platforms: [.linux])),
                 "CZlib",
                 "LoopbackServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -104,6 +105,8 @@ let package = Package(
             exclude: ["events.schema.json"],
             swiftSettings: settings
         ),
+        // mallopt(3), which the module of glibc leaves out.
+        .systemLibrary(name: "CMalloc", path: "Examples/CMalloc"),
         // zlib, for manifests that are compressed.
         .systemLibrary(name: "CZlib", path: "Examples/CZlib", providers: [.apt(["zlib1g-dev"])]),
         .executableTarget(

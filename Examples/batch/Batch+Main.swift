@@ -2,9 +2,17 @@ internal import ArgumentParser
 internal import Foundation
 internal import Logging
 
+#if canImport(Glibc)
+internal import CMalloc
+#endif
+
 extension Batch {
     /// Parses the arguments, runs the command or the subcommand, and exits with its status.
     static func main() async {
+        #if canImport(Glibc)
+        // Otherwise, glibc keeps unused memory in a heap for each of the threads that wait for disks.
+        mallopt(M_ARENA_MAX, 2)
+        #endif
         var arguments = Array(CommandLine.arguments.dropFirst())
         // A parser that knows the names as subcommands takes them for URLs.
         let named: any ParsableCommand.Type =
