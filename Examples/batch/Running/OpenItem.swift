@@ -22,6 +22,7 @@ final class OpenItem {
     }
 
     var id: Int { item.id }
+    var checksum: Checksum? { item.checksum }
 
     /// The number of bytes received from the network; a shared transfer counts for its first download only.
     var fetchedByteCount: Int64 {
@@ -52,11 +53,6 @@ final class OpenItem {
         if shown.output == nil { shown.numberedName = item.fileName }
         shown.address = plan.address
         download = start(item, plan)
-    }
-
-    /// Returns the digest of a file that has just finished; nil if the file can't be read.
-    func digest(of file: DownloadedFile) async -> String? {
-        await Digests.sha256(of: file.url, verified: item.checksum)
     }
 
     private func runEvent(

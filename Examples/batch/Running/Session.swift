@@ -197,7 +197,7 @@ extension Session {
     @inline(never)
     private func digest(after event: DownloadEvent, of open: OpenItem) async -> String? {
         guard case .finished(let file) = event else { return nil }
-        return await open.digest(of: file)
+        return await Digests.sha256(of: file.url, verified: open.checksum)
     }
 
     /// Returns the event after the failure of a download: a retry from the selected address, or the failure of the item.
