@@ -102,7 +102,7 @@ private final class SnapshotObservation: Sendable {
     }
 
     func next() async -> Download.Snapshot? {
-        // No snapshot is a variable here, because a waiting task would keep its memory.
+        // A waiting task keeps the memory of its variables, so the functions that hold snapshots aren't inlined here.
         while !isEnded, !Task.isCancelled {
             if hasChanged() { return lastSnapshot() }
             await signal.wait()

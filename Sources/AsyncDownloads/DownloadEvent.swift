@@ -44,6 +44,7 @@ public enum DownloadEvent: Sendable {
     ///
     /// The number counts all retries since new bytes were last received, including retries that
     /// ``RetryPolicy/maximumRetries`` doesn't limit because the server requested the delay.
+    // Errors and files are stored indirectly, because most events have neither, and many buffers hold events.
     indirect case retrying(attempt: Int, delay: Duration, error: DownloadError)
 
     /// The download is paused, and this number of bytes is stored on disk, where a later process can find them.

@@ -39,8 +39,8 @@ extension Downloader {
         preconditionFailure("a download whose response is refused has ended with a file")
     }
 
-    // In these two functions, which aren't inlined, are the large variables, because the variables of a waiting task
-    // take memory: 20 KB for each waiting request, if they were inlined.
+    // The next two functions hold the large variables and aren't inlined, because a task that waits keeps the memory of
+    // its variables: 20 KB for each request otherwise.
 
     /// Starts the download that refuses its response.
     @inline(never)

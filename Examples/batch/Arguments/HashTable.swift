@@ -41,6 +41,7 @@ private struct Part: Sendable {
         (keys[slot], values[slot]) = (key, value)
     }
 
+    /// Returns the key that a slot contains, which isn't 0; two keys share one, which is as unlikely as equal hash values.
     private static func stored(_ key: Int) -> Int { key == 0 ? 1 << 32 : key }
 
     /// Returns the slot of a key, or the empty slot where it belongs.

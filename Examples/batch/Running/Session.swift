@@ -161,6 +161,8 @@ extension Session {
     }
 
     /// Follows a download and, if it fails, the downloads from mirrors, until the file is finished or has failed.
+    ///
+    /// The synchronous functions that it calls aren't inlined, for the reason that ``OpenItem`` gives.
     private func follow(_ item: Item, _ download: Download) async {
         let open = OpenItem(item, download, at: now)
         var isOpen = true

@@ -81,7 +81,7 @@ enum TransferAction: Sendable {
     /// Emit an event to every subscriber.
     case emit(DownloadEvent)
     /// End the transfer; this is the last action.
-    indirect case end(TransferEnding)
+    case end(TransferEnding)
 }
 
 /// The end of a transfer.
