@@ -39,6 +39,11 @@ extension ActiveTransfer {
             guard let outcomes = place(round, delivery, of: representation) else { return }
             delivery.record(outcomes, of: round)
         }
+        served(delivery)
+    }
+
+    /// Ends a delivery in which each subscriber has a result.
+    private func served(_ delivery: FileDelivery) {
         delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
         finished(.success(delivery.results))
     }
@@ -73,10 +78,16 @@ extension ActiveTransfer {
                 deliver(&delivery, of: representation)
                 queue.resume()
             }
-            // If the file is placed, nothing that follows waits for the disk here: a further round copies the file on a
-            // separate thread. Another thread would take more time than the rest of the delivery.
-            let isPlaced = !outcomes.isEmpty && outcomes.allSatisfy { $0.failure == nil }
-            if isPlaced { resume() } else { DispatchQueue.runBlocking(resume) }
+            guard !outcomes.isEmpty, outcomes.allSatisfy({ $0.failure == nil }) else {
+                return DispatchQueue.runBlocking(resume)
+            }
+            // Usually, the file was for one subscriber. What follows then doesn't wait for a disk, and another thread
+            // would take more time than that.
+            var placed = delivery
+            placed.record(outcomes, of: round)
+            guard nextRecipients(placed, of: representation) == nil else { return DispatchQueue.runBlocking(resume) }
+            served(placed)
+            queue.resume()
         }
         if outcomes != nil { queue.resume() } else { yieldPermit() }
         return outcomes
