@@ -30,9 +30,13 @@ final class OpenItem {
     }
 
     /// Returns an event of the current download.
+    ///
+    /// - Parameters:
+    ///   - received: The time when the event was received; computing a digest doesn't count for the download.
+    ///   - now: The time when the event is shown.
     @inline(never)
-    func event(_ event: DownloadEvent, sha256: String?, at now: Duration) -> RunEvent {
-        runEvent(.success(event), sha256: sha256, at: now)
+    func event(_ event: DownloadEvent, received: Duration, sha256: String?, at now: Duration) -> RunEvent {
+        runEvent(.success(event), received: received, sha256: sha256, at: now)
     }
 
     /// Returns the event of an error that ends the last download.
@@ -56,9 +60,11 @@ final class OpenItem {
     }
 
     private func runEvent(
-        _ what: Result<DownloadEvent, DownloadError>, sha256: String? = nil, at now: Duration
+        _ what: Result<DownloadEvent, DownloadError>, received: Duration? = nil, sha256: String? = nil,
+        at now: Duration
     ) -> RunEvent {
         RunEvent(
-            shown, original: item, time: now, elapsed: now - start, fetched: fetchedByteCount, sha256: sha256, what)
+            shown, original: item, time: now, elapsed: (received ?? now) - start, fetched: fetchedByteCount,
+            sha256: sha256, what)
     }
 }

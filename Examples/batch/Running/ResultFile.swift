@@ -65,8 +65,8 @@ struct ResultFile {
                 return nil
             }
             let file = try OutputFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions)
+            defer { file.close() }
             do throws(Misuse) {
-                defer { file.close() }
                 try write(header, trailer, to: file)
                 try file.synchronize()
                 // Without a lock, another process may be writing there.
@@ -75,7 +75,7 @@ struct ResultFile {
                 }
                 guard rename(temporary, path) == 0 else { throw file.failure }
             } catch {
-                unlink(temporary)
+                if file.isFile(at: temporary) { unlink(temporary) }
                 throw error
             }
             return nil

@@ -170,14 +170,16 @@ extension Session {
             isOpen = false
             do {
                 for try await event in open.download.events {
+                    let received = now
                     record(event, of: open.id)
                     let sha256 = wantsDigest(after: event) ? await digest(after: event, of: open) : nil
-                    await emit(open.event(event, sha256: sha256, at: now), of: open.download)
+                    await emit(open.event(event, received: received, sha256: sha256, at: now), of: open.download)
                 }
             } catch {
                 guard let event = consequence(of: error, for: open) else { break }
                 await emit(event, of: open.download)
-                guard !event.isFailure else { break }
+                // After a stop, nothing would pause the new download.
+                guard !event.isFailure, !isStopping else { break }
                 open.startAtSelectedAddress(start)
                 isOpen = true
             }
