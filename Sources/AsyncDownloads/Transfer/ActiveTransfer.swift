@@ -169,3 +169,66 @@ final class ActiveTransfer: Sendable {
         environment.transferFinished(number)
     }
 }
+
+/// The log entries of a transfer.
+extension ActiveTransfer {
+    /// Returns a closure that logs an event, or nil if it isn't logged.
+    func logEntry(_ event: DownloadEvent) -> (@Sendable (Log) -> Void)? {
+        switch event {
+        case .restarted(let reason, let discarded):
+            return { [redactedURL] log in
+                log.notice("restarted, \(reason), \(discarded) bytes discarded", url: redactedURL)
+            }
+        case .retrying(let attempt, let delay, let error):
+            return { [redactedURL] log in log.debug("retry \(attempt) in \(delay)", error, url: redactedURL) }
+        default:
+            return nil
+        }
+    }
+
+    /// Returns a closure that logs the end of the transfer.
+    func logEntry(_ ending: TransferEnding) -> @Sendable (Log) -> Void {
+        { [redactedURL] log in
+            switch ending {
+            case .finished: log.debug("finished", url: redactedURL)
+            case .failed(let error): log.notice("failed", error, url: redactedURL)
+            case .abandoned: log.debug("ended without subscribers", url: redactedURL)
+            case .discarded: log.debug("discarded", url: redactedURL)
+            }
+        }
+    }
+
+    private var redactedURL: String { request.url.redacted }
+}
+
+/// The network path, and the subscribers that don't wait for a network.
+extension ActiveTransfer {
+    /// Handles that the network path has changed.
+    func networkChanged() {
+        let now = now
+        update { state, decision in
+            // The path is read under the lock, so that the latest path applies even if reports arrive out of order.
+            state.machine.setPath(environment.network.path)
+            decision.actions += state.machine.networkChanged(at: now)
+        }
+    }
+
+    /// Handles that the transfer has begun to wait.
+    func networkAwaited(_ reason: WaitingReason, _ state: inout State, _ decision: inout Decision) {
+        guard let hindrance = state.machine.awaitedNetwork, reason == hindrance.waitingReason else { return }
+        endUnlessWaiting(&state, &decision)
+        // The path may have changed before this transfer was registered and could be notified.
+        decision.effects.append(DeferredEffect { [self] in networkChanged() })
+    }
+
+    /// Ends the running subscribers that don't wait for a network, if the transfer is waiting for one.
+    ///
+    /// The bytes are kept. If no other subscriber is left, the transfer ends.
+    func endUnlessWaiting(_ state: inout State, _ decision: inout Decision) {
+        guard let hindrance = state.machine.awaitedNetwork else { return }
+        for (id, subscriber) in Array(state.subscribers.active)
+        where !subscriber.isPaused && subscriber.policies.networkAccess.whenUnavailable == .fail {
+            detach(id, .failure(hindrance.error), policy: .pause, &state, &decision, at: now)
+        }
+    }
+}

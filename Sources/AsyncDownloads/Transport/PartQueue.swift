@@ -129,3 +129,81 @@ struct PartQueue<Part: BodyPart>: Sendable {
         return nil
     }
 }
+
+/// A clock that measures the time that an engine's threads spend in callbacks of exchange handlers.
+///
+/// Time in which several callbacks run at once is counted once.
+final class CallbackClock: Sendable {
+    private struct State {
+        /// The total time in callbacks, up to the last time at which none was in progress.
+        var total = Duration.zero
+        /// The number of callbacks in progress.
+        var count = 0
+        /// The time at which the number of callbacks in progress last left zero; nil if none is in progress.
+        var since: ContinuousClock.Instant?
+    }
+
+    private let state = Mutex(State())
+
+    /// The time spent in callbacks so far, including a callback in progress.
+    var time: Duration {
+        let now = ContinuousClock.now
+        return state.withLock { state in state.total + (state.since.map { now - $0 } ?? .zero) }
+    }
+
+    /// Runs a callback and measures its duration.
+    func measure<Value>(_ callback: () -> Value) -> Value {
+        begin()
+        defer { end() }
+        return callback()
+    }
+
+    /// Begins to count a callback, or another interval in which nothing can be received.
+    func begin() {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            if state.count == 0 { state.since = now }
+            state.count += 1
+        }
+    }
+
+    /// Ends the counting that a call of ``begin()`` began.
+    func end() {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            state.count -= 1
+            guard state.count == 0, let since = state.since else { return }
+            state.total += now - since
+            state.since = nil
+        }
+    }
+}
+
+/// The speed at which a handler takes large parts of a body.
+///
+/// The speed is judged by most of the recent parts, because the thread that passed a single one may have been suspended
+/// meanwhile. One part that takes very long is enough to make a handler slow: while a part is passed on an event loop,
+/// the loop can't do anything else.
+struct HandlerSpeed: Sendable {
+    /// The number of successive fast parts after which all slow ones are forgotten.
+    private static let memory = 8
+    /// The time from which a single part makes the handler slow.
+    private static let longTime = Duration.milliseconds(50)
+
+    /// The number of slow parts minus the number of fast ones, kept between 0 and ``memory``.
+    private var slowCount = 0
+
+    /// Whether the handler takes most parts at less than a gigabyte per second, for example because of a slow disk.
+    var isSlow: Bool { slowCount > Self.memory / 2 }
+
+    /// Records the time that the handler took for a part of `byteCount` bytes.
+    mutating func took(_ time: Duration, for byteCount: Int) {
+        if time >= Self.longTime {
+            slowCount = Self.memory
+        } else if time > .nanoseconds(byteCount) {
+            slowCount = min(slowCount + 1, Self.memory)
+        } else {
+            slowCount = max(slowCount - 1, 0)
+        }
+    }
+}

@@ -1,3 +1,5 @@
+internal import struct Foundation.URL
+
 /// Functions that turn untrusted names into names that are safe for files.
 package enum FileName {
     /// The length of the longest name that common file systems accept, in UTF-8 bytes.
@@ -101,5 +103,76 @@ extension Unicode.Scalar {
         case .control, .lineSeparator, .paragraphSeparator: true
         default: properties.isBidiControl || properties.isNoncharacterCodePoint
         }
+    }
+}
+
+extension FileName {
+    /// Returns the variant of a name with a number before its extension, cut to 255 bytes.
+    ///
+    /// Variant 1 is the name itself, and variant 2 of `a.txt` is `a-2.txt`.
+    package static func numbered(_ name: String, _ number: Int) -> String {
+        guard number > 1 else { return name }
+        let fileExtension = fileExtension(of: name)
+        let ending = "-\(number)\(fileExtension)"
+        let stem = String(decoding: name.utf8.dropLast(fileExtension.utf8.count), as: UTF8.self)
+        return prefix(of: stem, maximumByteCount: maximumByteCount - ending.utf8.count) + ending
+    }
+
+    /// Returns the original name and the number, at least 2, of a numbered name; `nil` if `name` isn't numbered.
+    package static func unnumbered(_ name: String) -> (name: String, number: Int)? {
+        let fileExtension = fileExtension(of: name)
+        let stem = name.utf8.dropLast(fileExtension.utf8.count)
+        guard let hyphen = stem.lastIndex(of: UInt8(ascii: "-")),
+            let number = Int(String(decoding: stem[hyphen...].dropFirst(), as: UTF8.self))
+        else { return nil }
+        let first = String(decoding: stem[..<hyphen], as: UTF8.self) + fileExtension
+        // The number may have another form, such as a leading zero, or the name may have been cut.
+        return number > 1 && numbered(first, number).hasSameBytes(as: name) ? (first, number) : nil
+    }
+}
+
+extension FileName {
+    /// Returns the name in a form that is accepted by volumes with the naming rules of Windows.
+    ///
+    /// The characters that Windows rejects are replaced by `_`, dots and white space at the end are removed, and a name
+    /// that Windows reserves for a device gets the prefix `_`. A portable name is returned unchanged.
+    static func portable(_ sanitized: String) -> String {
+        var legal = String.UnicodeScalarView()
+        for scalar in sanitized.unicodeScalars {
+            legal.append("<>:\"|?*\\".unicodeScalars.contains(scalar) ? "_" : scalar)
+        }
+        let name = String(trimmingEnd(legal[...]))
+        guard !name.isEmpty else { return "_" }
+        return isReserved(name) ? String(trimmingEnd(shortened("_" + name).unicodeScalars[...])) : name
+    }
+
+    /// Returns whether Windows reserves the name for a device, with any extension.
+    ///
+    /// Windows also ignores white space before the extension.
+    private static func isReserved(_ name: String) -> Bool {
+        let stem = trimmingEnd(name.unicodeScalars.prefix { $0 != "." })
+        return reservedNames.contains(Substring(stem).asciiLowercased())
+    }
+
+    private static let reservedNames: Set<String> = {
+        let numbered = "123456789¹²³".flatMap { ["com\($0)", "lpt\($0)"] }
+        return Set(["con", "prn", "aux", "nul", "conin$", "conout$"] + numbered)
+    }()
+}
+
+extension FileName {
+    /// Returns a sanitized name from the last nonempty component of a URL's path; `nil` if nothing remains of it.
+    ///
+    /// Escapes that are malformed or that don't decode to UTF-8 stay unchanged. An escaped slash counts as a slash:
+    /// only the text after it is used.
+    package static func fromURLPath(_ percentEncodedPath: String) -> String? {
+        percentEncodedPath.utf8.split(separator: UInt8(ascii: "/")).last.flatMap {
+            sanitized(PercentEncoding.decodingLeniently(Substring($0)))
+        }
+    }
+
+    /// Returns the sanitized name for a file if the server suggests none: the caller's name, or the name from the URL.
+    static func unsuggested(_ callers: String?, from url: URL?) -> String {
+        callers.flatMap(sanitized) ?? url.flatMap { fromURLPath($0.path(percentEncoded: true)) } ?? "download"
     }
 }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A path relative to a base directory whose own path may change between launches.
 ///
 /// An update of an app moves its containers, so an absolute path that was recorded before the update is invalid
@@ -134,4 +136,29 @@ package protocol Containers: Sendable {
 
     /// Returns the absolute path of the container of an app group; nil if this process has no access to it.
     func group(_ identifier: String) -> String?
+}
+
+/// The containers of this process, as the system reports them.
+package struct SystemContainers: Containers {
+    package init() {}
+
+    /// The containers whose paths change between launches, or nil on systems where directories don't move.
+    package static var moving: (any Containers)? {
+        #if canImport(Darwin)
+        SystemContainers()
+        #else
+        nil
+        #endif
+    }
+
+    package var home: String { NSHomeDirectory() }
+
+    package func group(_ identifier: String) -> String? {
+        #if canImport(Darwin)
+        FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: identifier)?.path
+        #else
+        // App groups exist only on Apple platforms.
+        nil
+        #endif
+    }
 }

@@ -1,3 +1,4 @@
+private import Foundation
 #if canImport(Darwin)
 internal import Darwin
 #elseif canImport(Musl)
@@ -209,4 +210,55 @@ func systemRename(_ path: String, _ destination: String) -> Int32 {
 
 func systemStatus(_ path: String, _ status: inout stat) -> Int32 {
     path.withCString { lstat($0, &status) }
+}
+
+extension POSIXFileSystem {
+    /// Copies the bytes of `file` to the same offsets of `copy`, through this process's memory.
+    func copyBytes(of file: OpenFile, to copy: OpenFile) throws(FileFailure) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        var position: Int64 = 0
+        while true {
+            let count = try read(into: buffer, from: file, at: position)
+            guard count > 0 else { return }
+            try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: copy, at: position)
+            position += Int64(count)
+        }
+    }
+
+    /// Renames a file to an unused name on systems without such a function: an empty file reserves the name first.
+    func reserveAndRename(_ path: String, to destination: String) throws(FileFailure) {
+        let handle = try open(destination, .new)
+        let reservation = Result { () throws(FileFailure) in try information(of: handle) }
+        close(handle)
+        do {
+            try rename(path, to: destination)
+        } catch {
+            if let found = try? information(at: destination), let own = try? reservation.get(),
+                found.isSameFile(as: own)
+            {
+                try? remove(destination)
+            }
+            throw error
+        }
+    }
+}
+
+extension POSIXFileSystem {
+    /// Returns the process's file mode creation mask, as far as it applies to files; nil if no file can be created.
+    ///
+    /// The mask is determined from an empty file, which is created and removed in the directory of temporary files,
+    /// because umask(2) would change the mask for the other threads.
+    static func observedCreationMask() -> mode_t? {
+        let path = FileManager.default.temporaryDirectory.appending(path: ".async-downloads-\(UUID().uuidString)").path
+        let number = systemOpen(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        guard number >= 0 else { return nil }
+        defer {
+            unlink(path)
+            _ = systemClose(number)
+        }
+        var status = stat()
+        guard fstat(number, &status) == 0 else { return nil }
+        return 0o666 & ~status.st_mode
+    }
 }

@@ -1,5 +1,4 @@
-internal import struct Foundation.Data
-internal import struct Foundation.URL
+internal import Foundation
 
 /// The handler of one exchange, which forwards its callbacks to the transfer with the exchange's identifier.
 ///
@@ -220,5 +219,75 @@ final class ExchangeReceiver: ExchangeHandler {
         // resources.
         openGate()
         transfer.exchangeEnded(end, exchange: id)
+    }
+}
+
+/// The receivers of a transfer's exchanges that have not ended.
+struct TransferConnections: Sendable {
+    private var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
+
+    /// The receivers and their exchanges, in the order in which the exchanges began.
+    var all: [(id: ExchangeID, receiver: ExchangeReceiver)] {
+        receivers.elements.map { (id: $0.id, receiver: $0.element) }
+    }
+
+    /// Whether there is more than one exchange.
+    var areSeveral: Bool { receivers.count > 1 }
+
+    /// Returns the receiver of an exchange; nil after its end.
+    subscript(id: ExchangeID) -> ExchangeReceiver? { receivers[id] }
+
+    /// Adds an exchange that begins.
+    mutating func begin(_ id: ExchangeID, _ receiver: ExchangeReceiver) {
+        receivers.insert(receiver, id: id)
+    }
+
+    /// Removes an exchange that has ended, and returns its receiver.
+    mutating func end(_ id: ExchangeID) -> ExchangeReceiver? { receivers.remove(id) }
+
+    /// Removes all exchanges whose ends were not reported.
+    mutating func removeAll() {
+        receivers = SerialTable()
+    }
+}
+
+/// The measurements of one exchange, which are passed to an observer when the exchange ends.
+struct ExchangeMeasurement: Sendable {
+    private var record: ExchangeRecord
+    private let observer: @Sendable (ExchangeRecord) -> Void
+    private let time: any TimeSource
+    private let start: Duration
+
+    /// Starts the measurement.
+    init(_ record: ExchangeRecord, _ observer: @escaping @Sendable (ExchangeRecord) -> Void, _ time: any TimeSource) {
+        (self.record, self.observer, self.time) = (record, observer, time)
+        start = time.now
+        self.record.startDate = Date(timeIntervalSince1970: Double(time.date.secondsSinceEpoch))
+    }
+
+    /// Records the connection on which the exchange takes place.
+    mutating func uses(_ connection: ExchangeConnection) {
+        (record.isConnectionReused, record.protocolName) = (connection.isReused, connection.protocolName)
+    }
+
+    /// Records the head of the response.
+    mutating func received(_ head: ResponseHead) {
+        (record.statusCode, record.timeToHead) = (head.statusCode, time.now - start)
+    }
+
+    /// Records bytes of the body.
+    mutating func received(_ byteCount: Int) {
+        record.byteCount += Int64(byteCount)
+    }
+
+    /// Records the end, and returns a closure that passes the record to the observer; to be called without a lock.
+    mutating func ended(_ end: ExchangeEnd) -> @Sendable () -> Void {
+        record.duration = time.now - start
+        switch end {
+        case .complete: record.errorCode = nil
+        case .cancelled: record.errorCode = .cancelled
+        case .failed(let error): record.errorCode = error.code
+        }
+        return { [observer, record] in observer(record) }
     }
 }

@@ -1,3 +1,5 @@
+internal import struct Foundation.Date
+
 /// One download that is attached to a transfer: its request, its readers and observers, and its outcome.
 ///
 /// This is a value without side effects: functions return the effects, which are performed without a lock.
@@ -131,4 +133,86 @@ extension Subscriber {
 
     /// The effects that notify the observers of a change.
     var notifications: [DeferredEffect] { observers.elements.map { DeferredEffect($0.element) } }
+}
+
+/// The status of a download from the perspective of its subscriber.
+struct SubscriberStatus: Sendable, Hashable {
+    var state = DownloadState.failed
+    var progress = DownloadProgress()
+    /// The reason why the download is waiting; nil if it isn't waiting.
+    var waitingReason: WaitingReason?
+    /// The error that ended the download, or the error of the last attempt while the download waits for the next one.
+    var error: DownloadError?
+    /// The time of the next attempt, if it is known.
+    var nextAttempt: Date?
+    /// The finished file.
+    var file: DownloadedFile?
+
+    /// Returns the status of a subscriber that has its outcome.
+    static func ended(_ outcome: Subscriber.Outcome, _ progress: DownloadProgress) -> Self {
+        switch outcome {
+        case .success(let file):
+            var progress = progress
+            (progress.receivedByteCount, progress.expectedByteCount) = (file.byteCount, file.byteCount)
+            progress.timeRemaining = nil
+            return Self(state: .completed, progress: progress, file: file)
+        case .failure(let error):
+            return Self(state: error.code == .cancelled ? .cancelled : .failed, progress: progress, error: error)
+        }
+    }
+}
+
+/// A failed attempt, and the time of the next one.
+struct FailedAttempt: Sendable, Hashable {
+    var error: DownloadError
+    var nextAttempt: Date
+
+    /// - Parameters:
+    ///   - delay: The time until the next attempt.
+    ///   - date: The present date.
+    init(_ error: DownloadError, retriedAfter delay: Duration, at date: HTTPDate) {
+        self.error = error
+        nextAttempt = Date(timeIntervalSince1970: Double(date.secondsSinceEpoch)).addingTimeInterval(
+            delay / .seconds(1))
+    }
+}
+
+/// The events of a subscriber that are kept until its first stream is opened.
+///
+/// The history contains at most 100 events, whatever the server does. Consecutive progress events are replaced by the
+/// latest one. If the history is full, the oldest event is removed, and ``DownloadEvent/omitted(count:)`` represents
+/// the removed events.
+struct EventHistory: Sendable {
+    private static let capacity = 100
+
+    private var events: [DownloadEvent] = []
+    private var omittedCount = 0
+
+    /// Adds an event.
+    mutating func put(_ event: DownloadEvent) {
+        if case .progress = event, case .progress? = events.last {
+            events[events.count - 1] = event
+            return
+        }
+        if events.count == Self.capacity { omittedCount += events.removeFirst().omissionCount }
+        // The number of events of a small file, so that the array doesn't grow repeatedly.
+        if events.isEmpty { events.reserveCapacity(6) }
+        events.append(event)
+    }
+
+    /// The events in order.
+    var contents: [DownloadEvent] { omittedCount == 0 ? events : [.omitted(count: omittedCount)] + events }
+}
+
+extension DownloadEvent {
+    /// The number by which the removal of the event increases the count of omitted events.
+    ///
+    /// Progress events don't count, because they may be coalesced at any time.
+    var omissionCount: Int {
+        switch self {
+        case .progress: 0
+        case .omitted(let count): count
+        default: 1
+        }
+    }
 }

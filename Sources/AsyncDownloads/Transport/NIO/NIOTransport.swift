@@ -104,4 +104,83 @@ package final class NIOTransport: Transport {
         }
     }
 }
+
+/// An exchange of ``NIOTransport``.
+final class NIOExchange: Exchange {
+    /// The progress of the exchange; used on its event loop only.
+    enum Phase {
+        /// The exchange has not reached its pool, or waits there for a descriptor.
+        case waiting
+        /// A connection is being established for the exchange.
+        case connecting(any ConnectionAttempt)
+        /// The request was passed to a connection.
+        case running(HTTPConnection)
+        /// The end was passed to the delivery.
+        case ended
+    }
+
+    private struct State {
+        var phase = Phase.waiting
+        var wasRestarted = false
+    }
+
+    let request: WireRequest
+    /// The position of the exchange's pool, which other exchanges of the same file may use as well.
+    let poolIndex: Int
+    let delivery: ExchangeDelivery
+    private let pool: ConnectionPoolHandle
+    private let state: NIOLoopBoundBox<State>
+
+    init(
+        _ request: WireRequest, pool: ConnectionPoolHandle, poolIndex: Int, handler: any ExchangeHandler,
+        whenEnded: @escaping @Sendable () -> Void
+    ) {
+        self.request = request
+        self.pool = pool
+        self.poolIndex = poolIndex
+        delivery = ExchangeDelivery(
+            handler: handler, isSecure: request.route.isSecure, loop: pool.loop, whenEnded: whenEnded)
+        state = .makeBoxSendingValue(State(), eventLoop: pool.loop.eventLoop)
+    }
+
+    /// The phase; used on the event loop only.
+    var phase: Phase {
+        get { state.value.phase }
+        set { state.value.phase = newValue }
+    }
+
+    /// Whether the request was sent again after its first connection had ended; used on the event loop only.
+    var wasRestarted: Bool {
+        get { state.value.wasRestarted }
+        set { state.value.wasRestarted = newValue }
+    }
+
+    var callbackTime: Duration { delivery.callbackTime }
+
+    func cancel() { pool.execute { [self] in $0.stop(self, .cancelled) } }
+}
+
+/// A reference to a connection pool that any thread may use.
+struct ConnectionPoolHandle: Sendable {
+    let loop: DeliveryLoop
+    private let pool: NIOLoopBoundBox<ConnectionPool>
+
+    init(loop: DeliveryLoop, connector: any Connector, budget: DescriptorBudget, longestWait: TimeAmount) {
+        self.loop = loop
+        let pool = ConnectionPool(loop: loop, connector: connector, budget: budget, longestWait: longestWait)
+        let box = NIOLoopBoundBox.makeBoxSendingValue(pool, eventLoop: loop.eventLoop)
+        self.pool = box
+        // The reference is weak, because the pool retains the budget.
+        budget.onShortage { [weak box] in
+            guard let box else { return }
+            loop.eventLoop.execute { box.value.evictIdle() }
+        }
+    }
+
+    /// Enqueues `body` on the pool's event loop, even when called on that loop, so that no method of the pool runs
+    /// inside a handler's callback.
+    func execute(_ body: @escaping @Sendable (ConnectionPool) -> Void) {
+        loop.eventLoop.execute { body(pool.value) }
+    }
+}
 #endif

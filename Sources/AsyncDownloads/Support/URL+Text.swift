@@ -138,3 +138,75 @@ extension UInt8 {
 
     private var isASCIILowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
 }
+
+extension URL {
+    /// The scheme, host, port, and path of the URL, which may appear in a log or an error.
+    ///
+    /// The query and the user information may contain signatures, tokens, and passwords. The path stays
+    /// percent-encoded, so that its control characters don't reach a log or a terminal. If the URL has no host,
+    /// everything after the scheme may be secret and is omitted.
+    package var redacted: String {
+        guard let host = host(percentEncoded: true), !host.isEmpty else { return "\(scheme ?? "?"):" }
+        var text = "\(scheme ?? "?")://" + (host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)
+        if let port { text += ":\(port)" }
+        return text + path(percentEncoded: true)
+    }
+}
+
+/// The user name and the password of a URL, as the value of `Authorization` (RFC 7617).
+struct URLCredentials: Sendable, Hashable {
+    /// The value of the field; nil if the user name or the password can't be sent.
+    let basic: String?
+
+    /// - Parameters:
+    ///   - user: The user name with its percent escapes.
+    ///   - password: The password with its percent escapes; nil for an empty one.
+    fileprivate init(user: String, password: String?) {
+        guard let user = user.removingPercentEncoding, let password = (password ?? "").removingPercentEncoding,
+            // The colon ends the user name, and neither part contains control characters (RFC 7617, 2).
+            !user.utf8.contains(UInt8(ascii: ":")),
+            !(user + password).unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            basic = nil
+            return
+        }
+        basic = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+    }
+}
+
+extension URL {
+    /// Returns the URL without user information, and the credentials that it contains, if any.
+    func separatingCredentials() -> (url: URL, credentials: URLCredentials?) {
+        if absoluteStringInNormalForm != nil { return (self, nil) }
+        guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true),
+            components.percentEncodedUser != nil || components.percentEncodedPassword != nil,
+            let scheme = components.scheme?.asciiLowercased(), scheme == "http" || scheme == "https"
+        else { return (self, nil) }
+        let (user, password) = (components.percentEncodedUser ?? "", components.percentEncodedPassword)
+        (components.percentEncodedUser, components.percentEncodedPassword) = (nil, nil)
+        guard let url = components.url, url.user == nil, url.password == nil else { return (self, nil) }
+        return (url, user.isEmpty && password == nil ? nil : URLCredentials(user: user, password: password))
+    }
+}
+
+extension URL {
+    /// Creates a URL from text that is a URL already, or returns `nil` if a character of it would have to be escaped.
+    init?(strict text: String) {
+        if #available(macOS 14, iOS 17, tvOS 17, watchOS 10, *) {
+            self.init(string: text, encodingInvalidCharacters: false)
+        } else {
+            // The parser of the systems before these escapes nothing.
+            self.init(string: text)
+        }
+    }
+}
+
+/// A URL that was recorded as text.
+struct URLText {
+    let url: URL
+
+    init?(_ text: String) {
+        guard let url = URL(string: text) else { return nil }
+        self.url = url
+    }
+}
