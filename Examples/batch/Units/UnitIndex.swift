@@ -44,7 +44,26 @@ struct UnitIndex: Codable, Sendable {
         guard let index = try? JSONDecoder().decode(Self.self, from: data), index.version == Self.currentVersion else {
             throw Misuse("\(directory.path)/\(Self.name) is not an index of this version")
         }
+        guard index.isConsistent else {
+            throw Misuse("\(directory.path)/\(Self.name) was damaged: it doesn't describe units of `batch split`")
+        }
         self = index
+    }
+
+    /// Whether the units are such as `batch split` writes, so that their names lead to no other directory, no unit is
+    /// processed twice, and each one belongs to a lane.
+    private var isConsistent: Bool {
+        var (names, total) = (Set<String>(), 0)
+        for unit in units {
+            let isNumber = unit.unit.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            guard isNumber, 6...20 ~= unit.unit.utf8.count, names.insert(unit.unit).inserted,
+                unit.lane >= 0, unit.count > 0
+            else { return false }
+            let (sum, overflow) = total.addingReportingOverflow(unit.count)
+            guard !overflow else { return false }
+            total = sum
+        }
+        return total == count
     }
 
     /// The text of the file.

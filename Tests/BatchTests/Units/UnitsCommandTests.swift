@@ -66,6 +66,27 @@ internal import Testing
         }
     }
 
+    @Test(arguments: [
+        (#""unit" : "000001""#, #""unit" : "../001""#), (#""unit" : "000001""#, #""unit" : "000000""#),
+        (#""unit" : "000001""#, #""unit" : "1""#), (#""lane" : 0"#, #""lane" : -1"#),
+        (#""count" : 3"#, #""count" : 0"#), (#""count" : 3"#, #""count" : 9223372036854775807"#),
+    ])
+    func `an index that split hasn't written is refused before anything is written`(
+        text: String, replacement: String
+    ) async throws {
+        try await Folder.with { folder in
+            try await folder.split(Self.names.map { "http://127.0.0.1:9/\($0)\n" }.joined(), "--lines", "3")
+            let file = folder.url("units/index.json")
+            let index = try String(contentsOf: file, encoding: .utf8)
+            #expect(index.contains(text))
+            try index.replacingOccurrences(of: text, with: replacement).write(
+                to: file, atomically: true, encoding: .utf8)
+            let end = try await folder.units().end()
+            #expect(end.status == 1 && end.error.contains("index.json was damaged"), "\(end.status) \(end.error)")
+            #expect(try !folder.names(".").contains("out"))
+        }
+    }
+
     @Test func `only what may succeed is tried again, and not for ever`() async throws {
         try await LoopbackServer.withServer { server in
             serve(Self.names, on: server)
