@@ -16,7 +16,7 @@ extension DownloadRequest {
         // Without these checks, characters of one component could become part of another one and change the host.
         guard let scheme = request.scheme, let authority = request.authority, path.utf8.first == UInt8(ascii: "/"),
             !authority.utf8.contains(where: { "/?#@\\".utf8.contains($0) }),
-            let url = URL(string: "\(scheme)://\(authority)\(path)")
+            let url = URL(encoding: "\(scheme)://\(authority)\(path)")
         else { throw DownloadError(.invalidRequest, "the request has no URL") }
         guard request.method == .get else {
             throw DownloadError(.invalidRequest, "only GET requests can be downloaded", url: url)

@@ -50,6 +50,17 @@ internal import Testing
         #expect(throws: Misuse.self) { try HeaderLine(text) }
     }
 
+    @Test(arguments: [
+        ("http://a/Zürich%20Map.pdf", "http://a/Z%C3%BCrich%20Map.pdf"),
+        ("http://a/d?sig=a%2Fb%3D&name=r[1].bin", "http://a/d?sig=a%2Fb%3D&name=r%5B1%5D.bin"),
+        ("HTTP://a:80/x y%20z#f f", "HTTP://a:80/x%20y%20z#f%20f"),
+    ])
+    func `only what a URL cannot contain is encoded`(text: String, expected: String) throws {
+        #expect(try Address(text).url.absoluteString == expected)
+        let base = try BaseAddress("http://b/r%20é/")
+        #expect(try Address("ü%20", base: base).url.absoluteString == "http://b/r%20%C3%A9/%C3%BC%20")
+    }
+
     @Test func `an item without an output lets the library choose the name`() throws {
         var item = Item(address: try Address("http://example.org/dir/a%20b?x=1"))
         let directory = URL(fileURLWithPath: "/d", isDirectory: true)

@@ -1,4 +1,6 @@
-/// Percent-decoding of text that may be malformed (RFC 3986, 2.1).
+package import Foundation
+
+/// Percent-encoding and -decoding of text that may be malformed (RFC 3986, 2.1).
 ///
 /// Foundation's decoding isn't used, because it returns `nil` for a text with any malformed escape.
 enum PercentEncoding {
@@ -42,6 +44,48 @@ enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Returns the text of a URL or a relative reference, in which each byte that no URL may contain is encoded.
+    ///
+    /// Everything else stays unchanged, above all existing escapes. The authority isn't changed either, because names of
+    /// hosts have another encoding.
+    static func encodingInvalidBytes(_ text: some StringProtocol) -> String {
+        var rest = Substring(text).utf8
+        var bytes: [UInt8] = []
+        if let end = authorityEnd(rest) {
+            bytes += rest[..<end]
+            rest = rest[end...]
+        }
+        var hasFragment = false
+        while let byte = rest.first {
+            let start = rest
+            let isEscape = takeEscape(&rest) != nil
+            if isEscape {
+                bytes += start[..<rest.startIndex]
+                continue
+            }
+            rest.removeFirst()
+            let beginsFragment = byte == UInt8(ascii: "#") && !hasFragment
+            if beginsFragment || byte.isAllowedInURL {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes += [byte >> 4, byte & 0xF].map { $0 + ($0 < 10 ? UInt8(ascii: "0") : UInt8(ascii: "A") - 10) }
+            }
+            hasFragment = hasFragment || beginsFragment
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Returns the end of the authority, which follows `//`; nil if the text has none.
+    private static func authorityEnd(_ text: Substring.UTF8View) -> Substring.Index? {
+        let delimiters = "/?#".utf8
+        guard let slash = text.firstIndex(where: { delimiters.contains($0) }), text[slash...].starts(with: "//".utf8),
+            slash == text.startIndex || text[..<slash].last == UInt8(ascii: ":")
+        else { return nil }
+        let authority = text[slash...].dropFirst(2)
+        return authority.firstIndex { delimiters.contains($0) } ?? authority.endIndex
+    }
+
     /// Reads `%XX` if it comes next, and returns the byte.
     private static func takeEscape(_ rest: inout Substring.UTF8View) -> UInt8? {
         let escape = Array(rest.prefix(3))
@@ -50,5 +94,27 @@ enum PercentEncoding {
         else { return nil }
         rest.removeFirst(3)
         return high << 4 | low
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte is unreserved, or a delimiter that a path, a query, or a fragment may contain (RFC 3986, 3.3).
+    fileprivate var isAllowedInURL: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "-._~!$&'()*+,;=:@/?".utf8.contains(self)
+        }
+    }
+}
+
+extension URL {
+    /// Creates a URL from text of users and servers, which may contain characters that have to be encoded.
+    ///
+    /// Foundation's parser encodes all of a component that contains such a character, including the percent signs of
+    /// existing escapes, and the URL then identifies another resource.
+    package init?(encoding text: some StringProtocol, relativeTo base: URL? = nil) {
+        self.init(string: PercentEncoding.encodingInvalidBytes(text), relativeTo: base)
     }
 }

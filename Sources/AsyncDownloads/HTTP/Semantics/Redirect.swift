@@ -22,7 +22,7 @@ package enum Redirect {
     package static func target(location: String?, relativeTo current: URL) -> Result<URL, Refusal> {
         guard let text = location?.trimmingFieldWhitespace(), !text.isEmpty,
             !text.utf8.contains(where: \.isForbiddenInFieldValue),
-            let resolved = URL(string: String(text), relativeTo: current)?.absoluteURL,
+            let resolved = URL(encoding: text, relativeTo: current)?.absoluteURL,
             let scheme = resolved.scheme?.asciiLowercased()
         else { return .failure(.missingOrMalformed) }
         guard scheme == "http" || scheme == "https" else { return .failure(.schemeNotAllowed(scheme)) }

@@ -21,6 +21,13 @@ struct RedirectTests {
         ("#only", "https://example.com:8443/a/b?q=1"),
         ("/a%2Fb?c=%20d%26", "https://example.com:8443/a%2Fb?c=%20d%26"),
         ("/a b/é", "https://example.com:8443/a%20b/%C3%A9"),
+        // Existing escapes stay, even beside characters that have to be encoded.
+        ("/a b%20c/ü%20x", "https://example.com:8443/a%20b%20c/%C3%BC%20x"),
+        ("/f?fn=a|b&sig=a%2Fb%3D&n=r[1]", "https://example.com:8443/f?fn=a%7Cb&sig=a%2Fb%3D&n=r%5B1%5D"),
+        ("https://bücher.example/ü%2f?[", "https://xn--bcher-kva.example/%C3%BC%2f?%5B"),
+        ("//[::1]:8080/[x]", "https://[::1]:8080/%5Bx%5D"),
+        ("/100%/%zz%e", "https://example.com:8443/100%25/%25zz%25e"),
+        ("a//b c", "https://example.com:8443/a/a//b%20c"),
         ("https://[::1]:8080/x", "https://[::1]:8080/x"),
         ("/x@y", "https://example.com:8443/x@y"),
         ("/\\other.example/x", "https://example.com:8443/%5Cother.example/x"),
