@@ -16,9 +16,12 @@ extension PartialStore {
     /// - Parameter directory: The directory of the destination.
     func setAttributes(of file: ClaimedFile, _ representation: Representation?, in directory: String) {
         disk.setAttributes(attributes, of: file.handle, in: directory)
-        guard attributes.usesLastModified, let date = representation?.lastModified.flatMap({ HTTPDate($0) }) else {
-            return
-        }
+        guard attributes.usesLastModified, let text = representation?.lastModified,
+            let information = try? disk.information(of: file.handle)
+        else { return }
+        // The year of a date in the RFC 850 form depends on the present time, at which the file was written.
+        let now = HTTPDate(secondsSinceEpoch: information.modificationSeconds)
+        guard let date = HTTPDate(text, now: now) else { return }
         try? disk.setModificationTime(date.secondsSinceEpoch, of: file.handle)
     }
 
