@@ -74,26 +74,3 @@ public enum DownloadEvent: Sendable {
     /// The file is at its destination; this is the last event.
     indirect case finished(DownloadedFile)
 }
-
-extension DownloadEvent {
-    /// The kind of an event, without its values; if a stream is full, an earlier event of the same kind is omitted.
-    enum Kind: Sendable, Hashable {
-        case waiting, started, resumed, restarted, progress, retrying, paused, released, omitted, verifying, finished
-    }
-
-    var kind: Kind {
-        switch self {
-        case .waiting: .waiting
-        case .started: .started
-        case .resumed: .resumed
-        case .restarted: .restarted
-        case .progress: .progress
-        case .retrying: .retrying
-        case .paused: .paused
-        case .released: .released
-        case .omitted: .omitted
-        case .verifying: .verifying
-        case .finished: .finished
-        }
-    }
-}

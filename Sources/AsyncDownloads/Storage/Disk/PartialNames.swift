@@ -155,12 +155,13 @@ struct HiddenName: Sendable, Hashable {
         case PartialNames.lockSuffix: (stem, kind) = (String(front), .lock)
         default:
             guard let suffix = PartialNames.Suffix(rawValue: suffix) else { return nil }
-            let parts = front.split(separator: "-", omittingEmptySubsequences: false)
+            // By bytes, because a character may combine a hyphen with what follows it.
+            let parts = front.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+                .map { String(decoding: $0, as: UTF8.self) }
             if parts.count >= 3, parts.suffix(2).allSatisfy({ PartialNames.isToken($0) }) {
                 let length = 2 * PartialNames.tokenLength + 2
                 stem = String(decoding: front.utf8.dropLast(length), as: UTF8.self)
-                kind = .file(
-                    .init(token: String(parts[parts.count - 2]), owner: String(parts[parts.count - 1])), suffix)
+                kind = .file(.init(token: parts[parts.count - 2], owner: parts[parts.count - 1]), suffix)
             } else {
                 guard suffix == .checkpoint else { return nil }
                 (stem, kind) = (String(front), .checkpoint)

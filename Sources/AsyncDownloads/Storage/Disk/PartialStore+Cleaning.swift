@@ -20,29 +20,6 @@ extension PartialStore {
         }
         return removed
     }
-
-    /// Removes unfinished in-memory bodies that were moved to `directory` and are old or exceed a limit.
-    ///
-    /// All bodies that were last written before `date` are removed, and then the oldest of the others until the total
-    /// length is at most `byteLimit` bytes. A body that is in use is kept.
-    package func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64) {
-        let found = (try? unfinished(in: directory, trustsDestinations: false)) ?? []
-        let bodies = found.compactMap { body -> (body: UnfinishedPartial, information: FileInformation)? in
-            guard body.location.baseName == PartialLocation.spilledName, body.location.request.destination.isEmpty,
-                let name = body.fileName,
-                let information = try? disk.information(at: PartialNames.join(directory, name))
-            else { return nil }
-            return (body, information)
-        }.sorted { $0.information.modificationSeconds < $1.information.modificationSeconds }
-        var byteCount = bodies.reduce(Int64(0)) { $0.addingClamped($1.information.size) }
-        for (body, information) in bodies
-        where byteCount > byteLimit || information.modificationSeconds < date.secondsSinceEpoch {
-            // A body that is in use is kept.
-            guard let partial = try? openFile(body.location) else { continue }
-            partial.discard()
-            byteCount -= information.size
-        }
-    }
 }
 
 /// A removal of the files of one location that no checkpoint names.
