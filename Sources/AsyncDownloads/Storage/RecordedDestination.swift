@@ -103,28 +103,3 @@ package struct AppContainers: Sendable {
         return candidates.lazy.compactMap(\.self).first { $0.base != .root }
     }
 }
-
-/// The record of one of the downloads of an unfinished file, which a later process can restore.
-package struct RecordedSubscriber: Sendable, Hashable {
-    /// The maximum number of downloads that are recorded for one file.
-    static let maximumCount = 16
-
-    package var id: DownloadID
-    package var userInfo: [String: String] = [:]
-    /// The digest that the download expects, as `algorithm=hex`.
-    package var checksum: String?
-    /// The text of a ``RecordedDestination``.
-    package var destination: String
-    /// Whether `destination` is a directory in which the file's name has yet to be chosen.
-    package var choosesName = false
-}
-
-extension RecordedSubscriber: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case id = "id"
-        case userInfo = "userInfo"
-        case checksum = "checksum"
-        case destination = "destination"
-        case choosesName = "choosesName"
-    }
-}

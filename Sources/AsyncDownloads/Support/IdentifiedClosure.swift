@@ -1,14 +1,3 @@
-/// An effect that is decided under a lock and performed after the lock is released, such as resuming a continuation.
-struct DeferredEffect: Sendable {
-    private let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) {
-        self.body = body
-    }
-
-    func callAsFunction() { body() }
-}
-
 /// A closure that is equal to its copies only, so that a value that contains it can be compared.
 struct IdentifiedClosure<Body: Sendable>: Sendable {
     /// The number of the closure, which no other closure of the process has.

@@ -1,0 +1,149 @@
+/// Calls to the scheduler, made while the transfer's lock is held.
+extension ActiveTransfer {
+    func requestPermit(
+        _ origins: OriginPair, _ id: PermitRequestID, _ state: inout State, _ decision: inout Decision
+    ) {
+        let (priority, retryLimit) = (state.subscribers.priority, state.machine.policies.retryPolicy.maximumRetries)
+        let ticket = environment.scheduler.request(
+            origins, state.machine.address.url, priority: priority, place: state.permit.place, retryLimit: retryLimit,
+            for: self)
+        state.permit.requested(ticket, as: id, priority: priority, retryLimit: retryLimit)
+        if let reason = waitingReason(state) {
+            decision.effects += state.subscribers.emit(.waiting(reason: reason))
+        }
+    }
+
+    /// Returns the reason why the transfer is waiting for its permit; nil if it is only queued, or has a permit.
+    func waitingReason(_ state: State) -> WaitingReason? { state.permit.ticket.flatMap(environment.waitingReason) }
+
+    /// Moves the permit to another origin, and returns the resulting actions.
+    func movePermit(to origins: OriginPair, _ id: PermitRequestID, _ state: inout State) -> [TransferAction] {
+        guard let ticket = state.permit.ticket else { preconditionFailure("a move without a permit") }
+        if environment.scheduler.move(ticket, to: origins) {
+            state.permit.moved(as: id)
+            return state.machine.permitGranted(id, at: now)
+        }
+        state.permit.take()
+        return state.machine.moveRefused(id, at: now)
+    }
+
+    /// Makes the permit and the connections available to other transfers, because this transfer needs no more requests.
+    func yieldPermit() {
+        update { state, decision in
+            // The transfer may have ended, if the file was placed immediately.
+            guard state.machine.phase == .finishing, let ticket = state.permit.ticket else { return }
+            environment.scheduler.yield(ticket)
+            decision.effects.append(deliveryOfGrants)
+        }
+    }
+
+    /// Releases the permit or withdraws the request for one, and returns whether either existed.
+    func releasePermit(_ state: inout State) -> Bool {
+        guard let ticket = state.permit.take() else { return false }
+        environment.scheduler.release(ticket)
+        return true
+    }
+
+    /// Begins the request of an exchange, or returns the resulting actions if its origin currently permits no request.
+    func beginRequest(_ id: ExchangeID, _ request: ExchangeRequest, _ state: inout State) -> [TransferAction]? {
+        // An exchange that was canceled in the same step needs no permit.
+        guard !state.machine.isCanceled(id) else {
+            return state.machine.requestHeld(id, at: now)
+        }
+        let begun: PermitQueue.Begun?
+        if state.machine.isExtra(id) {
+            begun = environment.scheduler.beginExtra(state.machine.extraOrigins)
+        } else {
+            guard let ticket = state.permit.ticket else { preconditionFailure("a request without a permit") }
+            begun = environment.scheduler.begin(ticket, request.url)
+            if begun == nil { state.permit.take() }
+        }
+        guard let begun else { return state.machine.requestHeld(id, at: now) }
+        let measurement = environment.configuration.onExchange.map { observer in
+            ExchangeMeasurement(state.machine.record(of: id, to: request.url), observer, environment.time)
+        }
+        state.connections.begin(
+            id,
+            ExchangeReceiver(
+                transfer: self, exchange: id, url: request.url, request: begun, measurement: measurement))
+        return nil
+    }
+
+    /// Reports the meaning of a head for the origin and its host.
+    func answered(_ receiver: ExchangeReceiver, _ head: ResponseHead, _ state: State, _ decision: inout Decision) {
+        let longest = state.machine.policies.retryPolicy.maximumRetryAfter
+        answered(
+            receiver, RequestAnswer(head, of: ResourceID(receiver.url), longest: longest, date: environment.time.date),
+            &decision
+        )
+    }
+
+    /// Reports the answer to a request once, and returns the next step after a failure to connect.
+    @discardableResult
+    func answered(
+        _ receiver: ExchangeReceiver, _ answer: RequestAnswer, _ decision: inout Decision
+    ) -> Outage.Step? {
+        guard let request = receiver.takeRequest() else { return nil }
+        let (permitsGrants, step) = environment.scheduler.answered(request, answer)
+        if permitsGrants { decision.effects.append(deliveryOfGrants) }
+        return step
+    }
+
+    /// Asks the other files of the host to release their additional connections if the host refuses the only connection
+    /// of this transfer.
+    ///
+    /// - Parameter isResponse: Whether the host has refused the request by a response, and not by the loss of the
+    ///   connection.
+    /// - Returns: Whether the other files release connections.
+    @discardableResult
+    func makeRoom(forRequestOf id: ExchangeID, isResponse: Bool, _ state: inout State) -> Bool {
+        guard state.machine.isOnlyRequest(id), let origin = Origin(state.machine.address.redirects.current),
+            environment.connections.makeRoom(for: number, at: origin, isResponse: isResponse, at: now)
+        else { return false }
+        state.machine.madeRoom()
+        return true
+    }
+
+    /// Passes the subscribers' present priority and number of permitted retries to the scheduler.
+    func updatePriority(_ state: inout State, _ decision: inout Decision) {
+        let (priority, retryLimit) = (state.subscribers.priority, state.machine.policies.retryPolicy.maximumRetries)
+        guard !state.subscribers.isEmpty,
+            let ticket = state.permit.setPriority(priority, retryLimit: retryLimit)
+        else { return }
+        environment.scheduler.setPriority(priority, retryLimit: retryLimit, of: ticket)
+        decision.effects.append(deliveryOfGrants)
+    }
+
+    /// An effect to add after every call to the scheduler.
+    var deliveryOfGrants: DeferredEffect { environment.scheduler.deliveryOfGrants }
+}
+
+extension ActiveTransfer: PermitReceiver {
+    func permitGranted(_ ticket: PermitQueue.Ticket) {
+        let now = now
+        update { state, decision in
+            // The permit may have been released at the same time.
+            guard let id = state.permit.id(of: ticket) else { return }
+            // A transfer that was just activated has no network path yet.
+            state.machine.setPath(environment.network.path)
+            decision.actions += state.machine.permitGranted(id, at: now)
+        }
+    }
+    func originHindered(_ ticket: PermitQueue.Ticket) {
+        update { state, decision in
+            guard state.permit.ticket == ticket, let reason = waitingReason(state) else { return }
+            decision.effects += state.subscribers.emit(.waiting(reason: reason))
+        }
+    }
+
+    func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError) {
+        let now = now
+        update { state, decision in
+            // The request may have been withdrawn at the same time.
+            guard let id = state.permit.id(of: ticket) else { return }
+            // The scheduler has removed the request.
+            state.permit.take()
+            decision.actions += state.machine.permitRefused(id, error, at: now)
+        }
+    }
+}
