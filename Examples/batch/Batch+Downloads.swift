@@ -8,12 +8,12 @@ extension Batch {
     /// Returns the items of the URLs, followed by the items of the manifests, each in the given order.
     func feed() -> ItemFeed {
         let items = urls.map { Item(address: $0, output: output, checksum: checksum) }
-        let readers = [
-            input.map { ManifestReader($0, ManifestParser(.downloads, base: base)) },
-            checksums.map { ManifestReader($0, ManifestParser(.digests, base: base)) },
-        ]
+        let readers =
+            inputs.map { ManifestReader($0, ManifestParser(.downloads, base: base)) }
+            + checksums.map { ManifestReader($0, ManifestParser(.digests, base: base)) }
         return ItemFeed(
-            items, readers.compactMap { $0 },
-            names: NameRegister(cutDirectoryCount: keepsDirectories ? cutDirectoryCount ?? 0 : nil), into: destination)
+            items, readers,
+            names: NameRegister(cutDirectoryCount: keepsDirectories ? cutDirectoryCount ?? 0 : nil),
+            resultPaths: [report, failureManifest].compactMap { $0 }, into: destination)
     }
 }

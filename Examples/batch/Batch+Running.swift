@@ -18,6 +18,10 @@ extension Batch {
         OpenFileLimit.raise()
         var feed = feed()
         try await feed.readAhead()
+        // The results may be in the directory of the files. If it can't be created, the downloads report the reason.
+        if report != nil || failureManifest != nil {
+            try? FileManager.default.createDirectory(at: destination, withIntermediateDirectories: true)
+        }
         let results = try RunResults(report: report, failures: failureManifest)
         let (outcome, signal) = try await transfers.download(feed, console: console, results: results)
         for line in outcome.lines(signal: signal) { StandardError.write("\(line)\n") }

@@ -6,7 +6,9 @@ extension Batch {
     /// Whether the command has no arguments, so that the demonstration runs.
     var isDemonstration: Bool { !namesDownloads && cleaned == nil && givenOptions.isEmpty }
 
-    private var namesDownloads: Bool { !urls.isEmpty || input != nil || checksums != nil }
+    private var namesDownloads: Bool { !urls.isEmpty || !manifests.isEmpty }
+
+    private var manifests: [String] { inputs + checksums }
 
     /// Rejects invalid options and combinations; errors in a manifest are found when it is read.
     func validate() throws {
@@ -14,17 +16,21 @@ extension Batch {
             guard keepsDirectories else { throw ValidationError("--cut-dirs requires --directories") }
             guard cutDirectoryCount >= 0 else { throw ValidationError("--cut-dirs requires a number of at least 0") }
         }
-        if checksums != nil, base == nil { throw ValidationError("--checksums requires --base, the URL of its files") }
-        if base != nil, input == nil, checksums == nil {
+        if !checksums.isEmpty, base == nil {
+            throw ValidationError("--checksums requires --base, the URL of its files")
+        }
+        if base != nil, manifests.isEmpty {
             throw ValidationError("--base requires a manifest (-i) or --checksums")
         }
-        if input == "-", checksums == "-" {
-            throw ValidationError("-i and --checksums cannot both read standard input")
+        if manifests.count(where: { $0 == "-" }) > 1 {
+            throw ValidationError("only one manifest can be read from standard input")
         }
-        let manifests = [input, checksums].compactMap { $0 }
         for (option, result) in [("--report", report), ("--failed", failureManifest)] {
             guard let result, manifests.contains(where: { Self.isSameFile($0, result) }) else { continue }
             throw ValidationError("the file of \(option) is read as a manifest, so it cannot be written at the end")
+        }
+        if let report, let failureManifest, Self.isSameFile(report, failureManifest) {
+            throw ValidationError("--report and --failed cannot be written to the same file")
         }
         if cleaned != nil {
             guard !namesDownloads, Set(givenOptions).isSubset(of: ["--json", "-q", "--no-progress"]) else {
@@ -34,24 +40,28 @@ extension Batch {
             guard let option = givenOptions.first else { return }
             throw ValidationError("\(option) was given, but nothing to download: add URLs, or a manifest with -i")
         }
-        guard urls.count == 1, input == nil, checksums == nil else {
+        if urls.count != 1 || !manifests.isEmpty {
             if output != nil { throw ValidationError("-o requires a single URL; in a manifest, use out= for each URL") }
             if checksum != nil {
                 throw ValidationError("--checksum requires a single URL; in a manifest, use checksum= for each URL")
             }
-            return
         }
     }
 
-    /// Whether two paths lead to the same regular file.
+    /// Whether two paths lead to the same regular file, or will do so once it exists.
     private static func isSameFile(_ first: String, _ second: String) -> Bool {
-        func identity(_ path: String) -> [NSNumber]? {
-            let attributes = try? FileManager.default.attributesOfItem(
-                atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
-            guard let attributes, attributes[.type] as? FileAttributeType == .typeRegular else { return nil }
-            return [attributes[.systemNumber], attributes[.systemFileNumber]].compactMap { $0 as? NSNumber }
+        first != "-" && place(first).map { $0 == place(second) } ?? false
+    }
+
+    /// Returns the identity of the regular file at a path, or the path if no file exists; nil for other files.
+    private static func place(_ path: String) -> [String]? {
+        let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: file.path) else {
+            // The directory may exist, so that its links can be resolved.
+            return [file.deletingLastPathComponent().resolvingSymlinksInPath().path, file.lastPathComponent]
         }
-        return first != "-" && identity(first).map { $0 == identity(second) } ?? false
+        guard attributes[.type] as? FileAttributeType == .typeRegular else { return nil }
+        return [attributes[.systemNumber], attributes[.systemFileNumber]].map { "\($0 ?? "")" }
     }
 
     /// The options that are given.

@@ -13,8 +13,8 @@ struct Batch: AsyncParsableCommand {
             into units, and 'batch units' downloads them on one or many machines; each of the two has a --help.
 
             A manifest lists one URL per line; URLs of mirrors follow after tabs. Indented lines below a URL set its \
-            options: out=PATH, dir=DIRECTORY, checksum=sha-256=HEX, header=NAME: VALUE, public-header=NAME: VALUE, and \
-            mirror=URL. Lines that start with # are comments. A line can also be a JSON object with the members url, \
+            options: out=PATH, dir=DIRECTORY, name=NAME, size=BYTES, checksum=sha-256=HEX, header=NAME: VALUE, \
+            public-header=NAME: VALUE, and mirror=URL. Lines that start with # are comments. A line can also be a JSON object with the members url, \
             out, sha256, headers, mirrors, and size. Manifests may be compressed with gzip.
 
             Files whose URLs end in the same name get numbers in the order of the URLs: image.jpg, image-2.jpg.
@@ -30,15 +30,16 @@ struct Batch: AsyncParsableCommand {
     var urls: [Address] = []
 
     @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("A manifest of more URLs, or - for standard input.", valueName: "file"))
-    var input: String?
+        name: [.customShort("i"), .customLong("input")],
+        help: ArgumentHelp("A manifest of more URLs, or - for standard input; repeatable.", valueName: "file"))
+    var inputs: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A list of digests, such as SHA256SUMS: the files in it are downloaded from below --base, and verified.",
+            "A list of digests, such as SHA256SUMS: the files in it are downloaded from below --base, and verified; "
+                + "repeatable.",
             valueName: "file"))
-    var checksums: String?
+    var checksums: [String] = []
 
     @Option(
         help: ArgumentHelp(

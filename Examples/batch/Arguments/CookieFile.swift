@@ -4,7 +4,8 @@ internal import Foundation
 ///
 /// A line has seven fields with tabs between them: the domain, whether it includes the hosts below it, the path, whether the
 /// cookie is for https only, the time of its expiry in seconds since 1970 (0 for the end of the session), the name, and the
-/// value. `#HttpOnly_` before the domain has no meaning here, and other lines that start with `#` are comments.
+/// value. `#HttpOnly_` before the domain has no meaning here, and other lines that start with `#` are comments. A line that is
+/// no cookie is skipped, as curl does, because files of browsers contain such lines; a file without any cookie is an error.
 struct CookieFile: Sendable, Hashable {
     fileprivate struct Cookie: Sendable, Hashable {
         let domain: String
@@ -20,7 +21,11 @@ struct CookieFile: Sendable, Hashable {
 
     /// Reads the file that the value of `--load-cookies` names.
     init(argument path: String) throws(Misuse) {
-        cookies = try TextFile(path).map { (line) throws(Misuse) in try Cookie(line) }
+        let file = try TextFile(path)
+        cookies = try file.map { (line) throws(Misuse) in Cookie(line) }
+        guard !cookies.isEmpty || !file.hasLines(where: Cookie.isLine) else {
+            throw file.misuse("no line is a cookie in Netscape's format: seven fields with tabs between them")
+        }
     }
 
     /// Returns the value of the Cookie header for a URL (RFC 6265, 5.4); nil without a cookie for it.
@@ -43,20 +48,28 @@ struct CookieFile: Sendable, Hashable {
 }
 
 extension CookieFile.Cookie {
-    /// Parses a line; nil for a comment.
-    fileprivate init?(_ line: String) throws(Misuse) {
-        let prefix = "#HttpOnly_"
+    private static let httpOnlyPrefix = "#HttpOnly_"
+
+    /// Whether a line is neither empty nor a comment.
+    fileprivate static func isLine(_ line: String) -> Bool {
+        !line.isEmpty && (!line.hasPrefix("#") || line.hasPrefix(httpOnlyPrefix))
+    }
+
+    /// Parses a line; nil if it is no cookie that can be sent.
+    fileprivate init?(_ line: String) {
+        guard Self.isLine(line) else { return nil }
+        let prefix = Self.httpOnlyPrefix
         let text = line.hasPrefix(prefix) ? String(line.dropFirst(prefix.count)) : line
-        guard !text.isEmpty, !text.hasPrefix("#") else { return nil }
         var fields = text.utf8.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         // An empty value at the end of a line may have lost its tab.
         if fields.count == 6 { fields.append("") }
-        guard fields.count == 7, let expiry = Int64(fields[4]) else {
-            throw Misuse("a cookie has seven fields with tabs between them, in Netscape's format")
+        // Some browsers' extensions write fractions of a second.
+        guard fields.count == 7, let expiry = Double(fields[4]).flatMap({ Int64(exactly: $0.rounded(.down)) }) else {
+            return nil
         }
         let isPlain = (fields[5] + fields[6]).utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ";") }
-        guard isPlain, !fields[5].isEmpty else { throw Misuse("the name or the value of a cookie is invalid") }
+        guard isPlain, !fields[5].isEmpty else { return nil }
         domain = String(fields[0].lowercased().drop { $0 == "." })
         includesSubdomains = fields[1].uppercased() == "TRUE"
         path = fields[2].hasPrefix("/") ? fields[2] : "/"

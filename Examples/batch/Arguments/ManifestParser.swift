@@ -89,7 +89,13 @@ struct ManifestParser: Sendable {
         guard !content.isEmpty, content.unicodeScalars.first != "#" else { return nil }
         if form == .digests { return Entry(line: lineCount, item: try digestItem(text), outputLine: lineCount) }
         guard !isIndented else {
-            try parseOption(content)
+            do throws(Misuse) {
+                try parseOption(content)
+            } catch {
+                // The entry isn't what its lines say.
+                pending = nil
+                throw error
+            }
             return nil
         }
         if content.utf8.first == UInt8(ascii: "{") {

@@ -16,6 +16,8 @@ struct NameRegister: Sendable {
     private var numbers = HashTable()
     /// The first number that no resource has, by the hash value of the path without a number.
     private var next = HashTable()
+    /// A value for each directory that a path contains, by the hash value of the directory's path.
+    private var directories = HashTable()
 
     init(cutDirectoryCount: Int? = nil) {
         self.cutDirectoryCount = cutDirectoryCount
@@ -23,7 +25,10 @@ struct NameRegister: Sendable {
 
     /// Determines the path of an item's file, except for a name that the server may suggest.
     ///
-    /// - Returns: False if another resource has the path. This can happen only if the item gives a path itself.
+    /// A directory of a URL whose name is the name of an earlier file gets a number as well.
+    ///
+    /// - Returns: False if another resource has the path, or if the path of a file is the path of a directory. This can
+    ///   happen only if the item gives a path itself.
     mutating func register(_ item: inout Item) -> Bool {
         let resource = item.resourceHash
         let owner = UInt32(truncatingIfNeeded: resource)
@@ -31,6 +36,7 @@ struct NameRegister: Sendable {
             item.isSubdirectoryFromURL = true
             item.subdirectory = item.address.directories.dropFirst(cutDirectoryCount).joined(separator: "/")
         }
+        guard placeDirectories(of: &item) else { return false }
         let path = item.path
         if has(path, resource) { return true }
         guard isTaken(path) else {
@@ -60,8 +66,32 @@ struct NameRegister: Sendable {
         return numbers[Self.key(variant.path, resource)] == variant.number
     }
 
+    /// Determines the directories of an item's file; returns false if the item gives a directory that is another's file.
+    private mutating func placeDirectories(of item: inout Item) -> Bool {
+        let components = item.path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
+        guard !components.isEmpty else { return true }
+        var path = ""
+        for component in components {
+            let name = String(decoding: component, as: UTF8.self)
+            func candidate(_ name: String) -> String { path.isEmpty ? name : "\(path)/\(name)" }
+            var (next, number) = (candidate(name), 2)
+            while isFile(next) {
+                guard item.output == nil, item.isSubdirectoryFromURL else { return false }
+                next = candidate(FileName.numbered(name, number))
+                number += 1
+            }
+            path = next
+            directories[path.hashValue] = 1
+        }
+        if item.isSubdirectoryFromURL { item.subdirectory = path }
+        return true
+    }
+
+    /// Returns whether the path is a file of some resource, or a directory.
+    private func isTaken(_ path: String) -> Bool { directories[path.hashValue] != nil || isFile(path) }
+
     /// Returns whether some resource has the path.
-    private func isTaken(_ path: String) -> Bool {
+    private func isFile(_ path: String) -> Bool {
         if owners[path.hashValue] != nil { return true }
         guard let variant = Self.variant(path), let next = next[variant.path] else { return false }
         return variant.number < next

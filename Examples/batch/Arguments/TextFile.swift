@@ -37,6 +37,9 @@ struct TextFile: Sendable {
         return values
     }
 
+    /// Returns whether a line satisfies a condition.
+    func hasLines(where isIncluded: (String) -> Bool) -> Bool { lines.contains(where: isIncluded) }
+
     private var lines: [String] {
         text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line

@@ -84,7 +84,7 @@ extension JSONLine {
     private mutating func add(_ error: DownloadError) {
         add("code", error.code.name)
         add("status", error.statusCode)
-        add("retryable", error.isRetryable)
+        add("retryable", error.mayPass)
         add("kept", error.retainedByteCount)
     }
 

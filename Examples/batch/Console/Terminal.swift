@@ -1,3 +1,4 @@
+internal import AsyncDownloads
 internal import Foundation
 
 /// The properties of the terminal, if any, that standard error leads to.
@@ -49,8 +50,15 @@ enum StandardError {
 
 /// The stream for machine-readable output.
 enum StandardOutput {
+    private static let firstFailure = Mutex<Misuse?>(nil)
+
+    /// The reason why output was lost; nil if nothing was lost, or if the reader has ended.
+    static var failure: Misuse? { firstFailure.withLock { $0 } }
+
     static func write(_ text: String) {
-        // An error is ignored, because a reader that exits early, such as head(1), must not end the downloads.
-        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        let file = OutputFile(descriptor: STDOUT_FILENO, path: "standard output")
+        // A reader that exits early, such as head(1), must not end the downloads.
+        guard let number = file.tryToWrite(Array(text.utf8)), number != EPIPE else { return }
+        firstFailure.withLock { $0 = $0 ?? file.failure(number) }
     }
 }

@@ -37,7 +37,7 @@ extension TransferOptions {
                 "--deadline requires a number of seconds that is positive and at most \(Int(Self.longestDeadline))")
         }
         for (option, isGiven, isSupported) in optionsOfEngines where isGiven && !isSupported {
-            throw ValidationError("\(option) requires --engine nio")
+            throw ValidationError("\(option) isn't supported by --engine \((engine ?? .platformDefault).rawValue)")
         }
         if usesIPv4, usesIPv6 { throw ValidationError("-4 and -6 exclude each other") }
     }

@@ -10,13 +10,28 @@ struct ItemFeed: ItemSource {
     private var names: NameRegister
     /// The output directory.
     private let directory: URL
+    private let directoryPath: String
+    private let resultPaths: [String]
     private var hasStarted = false
+    /// The error after the items that have been read.
+    private var failure: ManifestFailure?
 
     private(set) var knownCount = 0
 
     /// Creates a feed of items, whose names never conflict because they get numbers, and of the manifests after them.
-    init(_ items: [Item], _ readers: [ManifestReader] = [], names: NameRegister = NameRegister(), into directory: URL) {
+    ///
+    /// - Parameter resultPaths: The paths of the files with the results of the run, which no item may have.
+    init(
+        _ items: [Item], _ readers: [ManifestReader] = [], names: NameRegister = NameRegister(),
+        resultPaths: [String] = [], into directory: URL
+    ) {
         self.readers = readers[...]
+        directoryPath = directory.resolvingSymlinksInPath().path
+        self.resultPaths = resultPaths.map { path in
+            let file = URL(fileURLWithPath: path)
+            let directory = file.deletingLastPathComponent().resolvingSymlinksInPath()
+            return directory.appending(path: file.lastPathComponent).path
+        }
         self.names = names
         self.directory = directory
         for var item in items {
@@ -38,7 +53,10 @@ struct ItemFeed: ItemSource {
     }
 
     mutating func next() async throws(ManifestFailure) -> NextItem? {
-        while ready.isEmpty { guard try await readPart() else { return nil } }
+        while ready.isEmpty {
+            if let failure { throw failure }
+            guard try await readPart() else { return nil }
+        }
         return ready.popFirst()
     }
 
@@ -46,6 +64,10 @@ struct ItemFeed: ItemSource {
     private mutating func readPart() async throws(ManifestFailure) -> Bool {
         guard let reader = readers.first else { return false }
         let part = try await reader.next()
+        if let failure = part.failure {
+            guard hasStarted else { throw failure }
+            self.failure = failure
+        }
         if part.isLast { readers.removeFirst() }
         for entry in part.entries {
             var item = entry.item
@@ -63,7 +85,11 @@ struct ItemFeed: ItemSource {
     }
 
     private mutating func append(_ item: Item, _ refusal: DownloadError? = nil) {
-        var item = item
+        var (item, refusal) = (item, refusal)
+        if !resultPaths.isEmpty, resultPaths.contains("\(directoryPath)/\(item.path)") {
+            refusal = DownloadError(
+                .destinationInUse, "\(item.path) is the file of --report or --failed", url: item.address.url)
+        }
         item.id = knownCount
         item.directory = directory
         knownCount += 1

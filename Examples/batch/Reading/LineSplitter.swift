@@ -9,6 +9,9 @@ struct LineSplitter: Sendable {
     /// The position up to which the bytes were searched for the end of a line.
     private var searched = 0
 
+    /// The bytes that no line contains yet.
+    var rest: ArraySlice<UInt8> { bytes[start...] }
+
     /// Adds a piece, which is shorter than the longest line.
     mutating func append(_ piece: some Collection<UInt8>) throws(Misuse) {
         if start > 0 {

@@ -34,6 +34,11 @@ final class ManifestInput {
     /// Returns the next line of the bytes that have been received.
     func nextLine() -> ArraySlice<UInt8>? { splitter.next() }
 
+    /// Whether the bytes after the last complete line are the start of an indented line.
+    var isInsideIndentedLine: Bool {
+        splitter.rest.first.map { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } ?? false
+    }
+
     /// Returns the rest after the last line.
     func lastLine() -> ArraySlice<UInt8>? { splitter.finish() }
 

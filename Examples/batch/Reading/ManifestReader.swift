@@ -8,6 +8,8 @@ final class ManifestReader: Sendable {
         var entries: [ManifestParser.Entry] = []
         /// Whether no others follow.
         var isLast = false
+        /// The error after these entries, because of which no others follow.
+        var failure: ManifestFailure?
     }
 
     private struct Progress {
@@ -15,13 +17,13 @@ final class ManifestReader: Sendable {
         var parser: ManifestParser
     }
 
-    /// The time after which a URL is known to have no more options, and after which a part ends, if no lines arrive.
-    private static let patience = Duration.milliseconds(300)
-
     /// The name of the manifest in messages, without secrets.
     let name: String
     /// The number of entries of a part, which limits the memory for entries that wait.
     private let partLength: Int
+    /// The time after which a URL is known to have no more options, and after which a part ends, if nothing arrives; nil if
+    /// entries aren't needed before they are complete.
+    private let patience: Duration?
     private let path: String
     private let queue = DispatchQueue(label: "batch.manifest")
     /// The state of reading, which only the queue uses.
@@ -34,8 +36,10 @@ final class ManifestReader: Sendable {
     }
 
     /// Creates a reader, which opens the manifest later.
-    init(_ path: String, _ parser: ManifestParser, partLength: Int = 1000) {
-        (self.path, self.partLength) = (path, partLength)
+    init(
+        _ path: String, _ parser: ManifestParser, partLength: Int = 1000, patience: Duration? = .milliseconds(300)
+    ) {
+        (self.path, self.partLength, self.patience) = (path, partLength, patience)
         // A path that looks like a URL is probably a misplaced one, and may contain secrets.
         let isPlain = !path.unicodeScalars.contains(where: "?#@".unicodeScalars.contains) && !path.contains("://")
         name = path == "-" ? "standard input" : isPlain ? path : "the manifest"
@@ -44,6 +48,8 @@ final class ManifestReader: Sendable {
 
     /// Returns the next entries, as many as have arrived, but at least one unless the part is the last one or the wait was
     /// canceled.
+    ///
+    /// - Throws: The error of a manifest without an entry before it; otherwise, the part contains the error.
     func next() async throws(ManifestFailure) -> Part {
         let result = await withCheckedContinuation { continuation in
             let isCanceled = waiting.withLock { waiting in
@@ -81,36 +87,51 @@ final class ManifestReader: Sendable {
         } catch {
             throw ManifestFailure(name: name, line: nil, misuse: error)
         }
+        var part = Part()
         do throws(ManifestError) {
-            return try part(&progress)
+            try fill(&part, from: &progress)
         } catch {
-            throw ManifestFailure(name: name, line: error.line, misuse: error.misuse)
+            let failure = ManifestFailure(name: name, line: error.line, misuse: error.misuse)
+            guard !part.entries.isEmpty else { throw failure }
+            part.failure = failure
         }
+        return part
     }
 
-    private func part(_ progress: inout Progress) throws(ManifestError) -> Part {
-        var part = Part()
+    private func fill(_ part: inout Part, from progress: inout Progress) throws(ManifestError) {
         var end: ContinuousClock.Instant?
         while part.entries.count < partLength {
             if let line = progress.input?.nextLine() {
-                if let entry = try progress.parser.take(line) { part.entries.append(entry) }
+                try parse(line, &progress, &part)
                 continue
             }
-            let patience = progress.parser.hasPending ? Self.patience : nil
-            if !part.entries.isEmpty, end == nil { end = .now + Self.patience }
-            switch try receive(&progress, within: end.map { $0 - .now } ?? patience) {
+            // The option of a line that hasn't arrived completely belongs to the entry.
+            let mayComplete = progress.parser.hasPending && progress.input?.isInsideIndentedLine != true
+            if !part.entries.isEmpty, end == nil { end = patience.map { .now + $0 } }
+            switch try receive(&progress, within: end.map { $0 - .now } ?? (mayComplete ? patience : nil)) {
             case .bytes: continue
             case .none:
                 if part.entries.isEmpty { part.add(progress.parser.complete()) }
-                return part
+                return
             case .end:
-                if let line = progress.input?.lastLine() { part.add(try progress.parser.take(line)) }
+                if let line = progress.input?.lastLine() { try parse(line, &progress, &part) }
                 part.add(progress.parser.complete())
                 part.isLast = true
-                return part
+                return
             }
         }
-        return part
+    }
+
+    private func parse(
+        _ line: ArraySlice<UInt8>, _ progress: inout Progress, _ part: inout Part
+    ) throws(ManifestError) {
+        do throws(ManifestError) {
+            part.add(try progress.parser.take(line))
+        } catch {
+            // The entry above the line is complete, unless the line belongs to it.
+            part.add(progress.parser.complete())
+            throw error
+        }
     }
 
     private func receive(

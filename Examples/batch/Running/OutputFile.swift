@@ -21,17 +21,21 @@ struct OutputFile: Sendable {
 
     /// Writes all bytes at the current position.
     func write(_ bytes: some ContiguousBytes) throws(Misuse) {
-        let isComplete = bytes.withUnsafeBytes { buffer in
+        if let number = tryToWrite(bytes) { throw failure(number) }
+    }
+
+    /// Writes all bytes at the current position, and returns the system's number of the error if that fails.
+    func tryToWrite(_ bytes: some ContiguousBytes) -> Int32? {
+        bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]
             while !rest.isEmpty {
                 let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
                 if count < 0, errno == EINTR { continue }
-                guard count >= 0 else { return false }
+                guard count >= 0 else { return errno }
                 rest = rest.dropFirst(count)
             }
-            return true
+            return nil
         }
-        guard isComplete else { throw failure }
     }
 
     /// Returns the bytes of a file that is open for reading as well.
@@ -70,8 +74,11 @@ struct OutputFile: Sendable {
     }
 
     /// The error of the last system call.
-    var failure: Misuse {
-        Misuse("\(path) cannot be written: \(String(cString: strerror(errno)))", isUsage: false)
+    var failure: Misuse { failure(errno) }
+
+    /// Returns the error with a number of the system.
+    func failure(_ number: Int32) -> Misuse {
+        Misuse("\(path) cannot be written: \(String(cString: strerror(number)))", isUsage: false)
     }
 }
 

@@ -10,6 +10,8 @@ struct ResultFile {
     private let path: String
     private let temporary: String
     private let permissions: mode_t
+    /// Whether the path names a descriptor of the process, whose file other programs may be writing as well.
+    private let isDescriptor: Bool
     private let spool: Int32
     private var buffer: [UInt8] = []
     private var failure: Misuse?
@@ -17,11 +19,15 @@ struct ResultFile {
     /// Prepares a file.
     ///
     /// - Parameters:
-    ///   - path: The path of the file; a device or a pipe is written to directly.
+    ///   - path: The path of the file; a device, a pipe, or a descriptor of the process is written to directly.
     ///   - temporary: The path in the same directory at which the file is written before it is renamed; a file that a killed
     ///     process has left there is replaced. By default, it is a new path, which others can't predict.
     ///   - permissions: The permissions of a new file, which the umask restricts.
     init(_ path: String, temporary: String? = nil, permissions: mode_t = 0o666) throws(Misuse) {
+        let names = URL(fileURLWithPath: path).standardizedFileURL.path
+        isDescriptor =
+            ["/dev/stdout", "/dev/stderr"].contains(names)
+            || ["/dev/fd/", "/proc/self/fd/"].contains { names.hasPrefix($0) }
         // The target of a symbolic link is replaced, and not the link.
         let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         self.path = resolved.path
@@ -32,7 +38,7 @@ struct ResultFile {
         self.permissions = permissions
         let directory = resolved.deletingLastPathComponent().path
         if Self.kind(self.path) == S_IFDIR { throw Misuse("\(path) is a directory") }
-        guard access(directory, W_OK) == 0 || !Self.isReplaceable(self.path) else {
+        guard access(directory, W_OK) == 0 || isDescriptor || !Self.isReplaceable(self.path) else {
             throw Misuse("\(path) cannot be written: \(Self.reason)")
         }
         var template = Array((FileManager.default.temporaryDirectory.path + "/batch-XXXXXX").utf8CString)
@@ -58,8 +64,8 @@ struct ResultFile {
         defer { close(spool) }
         do throws(Misuse) {
             if let failure { throw failure }
-            guard Self.isReplaceable(path) else {
-                let file = try OutputFile(path, O_WRONLY)
+            guard !isDescriptor, Self.isReplaceable(path) else {
+                let file = try OutputFile(path, O_WRONLY | O_APPEND)
                 defer { file.close() }
                 try write(header, trailer, to: file)
                 return nil

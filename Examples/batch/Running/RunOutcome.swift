@@ -45,3 +45,9 @@ struct RunOutcome: Sendable {
         return lines
     }
 }
+
+extension DownloadError {
+    /// Whether the same command may succeed later, for example because it continues from the bytes that were kept when a
+    /// deadline passed.
+    var mayPass: Bool { isRetryable || code == .deadlineExceeded }
+}

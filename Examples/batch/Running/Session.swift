@@ -137,6 +137,7 @@ actor Session {
         outcome.tally.duration = now
         outcome.outputFailures += await results?.finish(outcome.tally) ?? []
         console.finish(outcome.tally, isSummaryShown: outcome.fullDisk == nil)
+        if let failure = StandardOutput.failure { outcome.outputFailures.append(failure.description) }
     }
 }
 
@@ -218,7 +219,7 @@ extension Session {
         }
         if !isStopping, let retry = open.selectAddress(after: error, at: now) { return retry }
         outcome.tally.failed += 1
-        if error.isRetryable { outcome.tally.passing += 1 }
+        if error.mayPass { outcome.tally.passing += 1 }
         if error.code == .diskFull { endFullDisk(error) }
         return open.failure(error, at: now)
     }

@@ -55,8 +55,8 @@ struct SplitCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader =
-            if let input { ManifestReader(input, ManifestParser(.downloads, base: base)) } else {
-                ManifestReader(checksums ?? "-", ManifestParser(.digests, base: base))
+            if let input { ManifestReader(input, ManifestParser(.downloads, base: base), patience: nil) } else {
+                ManifestReader(checksums ?? "-", ManifestParser(.digests, base: base), patience: nil)
             }
         let signals = Signals { reader.cancel() }
         defer { signals.cancel() }

@@ -110,6 +110,7 @@ final class UnitLane {
             let part: ManifestReader.Part
             do throws(ManifestFailure) {
                 part = try await current.reader.next()
+                if let failure = part.failure { throw failure }
             } catch {
                 throw Misuse(error.description)
             }

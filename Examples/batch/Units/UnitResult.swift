@@ -53,7 +53,7 @@ struct UnitResult: Sendable, Hashable {
             kind = .failed
             bytes = 0
             error = failure.statusCode.map { "\(failure.code.name) \($0)" } ?? failure.code.name
-            isPassing = failure.isRetryable
+            isPassing = failure.mayPass
         case .success: return nil
         }
     }

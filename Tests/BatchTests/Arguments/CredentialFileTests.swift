@@ -74,12 +74,19 @@ internal import Testing
         "a.example FALSE / FALSE 0 n s3cret", "a.example\tFALSE\t/\tFALSE\tsoon\tn\ts3cret",
         "a.example\tFALSE\t/\tFALSE\t0\tn\ts3cret;x", "a.example\tFALSE\t/\tFALSE\t0\t\ts3cret",
     ])
-    func `an invalid file of cookies is an error with the line, and without the secrets`(line: String) throws {
+    func `a line that is no cookie is skipped, and a file without any cookie is an error without the secrets`(
+        line: String
+    ) throws {
         try withFile("# first\n\(line)\n") { path in
             let error = #expect(throws: Misuse.self) { try CookieFile(argument: path) }
-            #expect(error?.description.contains(":2: ") == true)
+            #expect(error?.description.contains("no line is a cookie") == true)
             #expect(error?.description.contains("s3cret") == false)
         }
+        try withFile("\(line)\na.example\tFALSE\t/\tFALSE\t1999999999.5\tn\tv\n") { path in
+            let url = try #require(URL(string: "http://a.example"))
+            #expect(try CookieFile(argument: path).header(for: url, at: Date(timeIntervalSince1970: 1)) == "n=v")
+        }
+        try withFile("# only a comment\n") { path in _ = try CookieFile(argument: path) }
     }
 
     @Test func `a file of headers has one a line`() throws {

@@ -14,6 +14,8 @@ internal import Testing
         ("\(short)   a", short, " a"), ("\(long)  sub/a", long, "sub/a"), ("\\\(short)  a\\\\b", short, "a\\b"),
         ("SHA256 (a) = \(short)", short, "a"), ("SHA256 (a) = (b)) = \(short)", short, "a) = (b)"),
         ("SHA512 (a b) = \(long)", long, "a b"), ("\(short.uppercased())  a", short, "a"),
+        ("\\SHA256 (a\\\\b) = \(short)", short, "a\\b"), ("  \(short)  a", short, "a"),
+        ("SHA2-256(a)= \(short)", short, "a"), ("SHA512(a b)= \(long)", long, "a b"),
     ])
     func `the digest and the name are read in each form`(text: String, hex: String, name: String) throws {
         let line = try DigestLine(text)

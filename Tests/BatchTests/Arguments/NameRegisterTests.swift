@@ -41,6 +41,23 @@ internal import Testing
         #expect(try paths(urls.map { "http://a/\($0)\n" }.joined()) == expected)
     }
 
+    @Test(arguments: [
+        // A file with the name of a directory, before and after it.
+        (["p/a", "p/a/b", "p/a/c/d", "p/a-2"], ["p/a", "p/a-2/b", "p/a-2/c/d", "p/a-2-2"]),
+        (["p/a/b", "p/a", "q/p/a"], ["p/a/b", "p/a-2", "q/p/a"]),
+        // The same resources again.
+        (["p", "p/a", "p", "p/a"], ["p", "p-2/a", "p", "p-2/a"]),
+    ])
+    func `no file has the name of a directory of other files`(_ urls: [String], _ expected: [String]) throws {
+        #expect(try paths(urls.map { "http://a/\($0)\n" }.joined(), cutting: 0) == expected)
+    }
+
+    @Test func `a given path in a directory that is a file of another URL is an error`() {
+        for text in ["http://a/q\nhttp://a/r\n out=q/r\n", "http://a/r\n out=q/r\nhttp://a/q\n out=q\n"] {
+            #expect(throws: Misuse.self) { try paths(text) }
+        }
+    }
+
     @Test func `an output path counts as the name of its URL`() throws {
         let text = "http://a/1/x\n out=n\nhttp://a/2/n\nhttp://a/3/n\n out=m/n\nhttp://a/4/n-2\n"
         #expect(try paths(text) == ["n", "n-2", "m/n", "n-2-2"])

@@ -28,9 +28,10 @@ internal import Testing
         (["--checksums", "list"], "--checksums requires --base"),
         (["http://a/x", "--base", "http://a"], "--base requires a manifest"),
         (["-i", "list", "--base", "a/b"], "not a valid URL"),
-        (["-i", "-", "--checksums", "-", "--base", "http://a"], "both read standard input"),
+        (["-i", "-", "--checksums", "-", "--base", "http://a"], "only one manifest can be read from standard input"),
         (["http://a/x", "-4", "-6"], "exclude each other"),
-        (["http://a/x", "-4", "--engine", "urlsession"], "-4 requires --engine nio"),
+        (["http://a/x", "-4", "--engine", "urlsession"], "-4 isn't supported by --engine urlsession"),
+        (["http://a/x", "--report", "r", "--failed", "./r"], "cannot be written to the same file"),
         (["http://a/x", "--header", "@/nonexistent/file"], "file cannot be read"),
         (["http://a/x", "--load-cookies", "/nonexistent/file"], "file cannot be read"),
         (["--header", "A: b"], "nothing to download"),
@@ -162,7 +163,7 @@ internal import Testing
     }
 
     @Test(arguments: [
-        (["https://a/x", "--engine", "urlsession"], "requires --engine nio"),
+        (["https://a/x", "--engine", "urlsession"], "isn't supported by --engine urlsession"),
         (["--engine", "nio"], "--ca-file was given"),
         (["--clean", "dir", "--engine", "http-client"], "--clean cannot be combined"),
     ])

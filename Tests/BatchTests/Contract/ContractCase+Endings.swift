@@ -19,6 +19,10 @@ extension ContractCase {
             $0.status = 75
             $0.output = ["\"code\":\"httpStatus\",\"status\":404,\"retryable\":false,\"kept\":0", "\"retryable\":true"]
         },
+        ContractCase("a deadline may pass later", "DEAD/x --deadline 0.3 --retries 99 --json").with {
+            $0.status = 75
+            $0.output = ["\"code\":\"deadlineExceeded\",\"status\":null,\"retryable\":true"]
+        },
         ContractCase("a lost connection is continued", "SERVER/one").with {
             $0.scripts["one"] = [[.cut(after: 10_000)]]
             $0.error = ["retrying  one in ", "resumed   one at byte 10000\n", "finished  one"]

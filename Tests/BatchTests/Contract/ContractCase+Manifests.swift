@@ -25,6 +25,17 @@ extension ContractCase {
             $0.results = ["files/a/b": "one", "files/c": "two"]
             $0.requests = ["one": ["X-Own": "2"]]
         },
+        ContractCase("several manifests", "-i a --input b -d files").with {
+            $0.files = ["a": "SERVER/one\n", "b": "SERVER/two\n"]
+            $0.results = ["files/one": "one", "files/two": "two"]
+        },
+        ContractCase("a mistake after the lines that are read ahead", "-i list -d files").with {
+            $0.files["list"] =
+                String(repeating: "SERVER/one\n", count: 1001) + "SERVER/two\nSERVER/x/one\n  out=x\n  bad=1\n"
+            $0.status = 64
+            $0.error = ["Error: list:1005: this option is not supported"]
+            $0.results = ["files/one": "one", "files/two": "two"]
+        },
         ContractCase("a list of digests is a manifest", "--checksums SUMS --base SERVER -d files").with {
             $0.files["SUMS"] = "SHA:one  one\nSHA:sub/three *./sub/three\nSHA256 (two) = SHA:two\n"
             $0.results = ["files/one": "one", "files/sub/three": "sub/three", "files/two": "two"]

@@ -69,6 +69,14 @@ extension ContractCase {
                     ],
                 ]
             },
+        ContractCase("results that would replace a file", "-i list --report files/a --failed files/b -d files").with {
+            $0.files["list"] = "SERVER/one\n  out=a\nSERVER/two\n  out=b\nSERVER/x/one\n  out=c\n"
+            $0.status = 1
+            $0.error = ["a is the file of --report or --failed", "b is the file of --report or --failed"]
+            $0.results = ["files/c": "x/one"]
+            $0.texts = ["files/a": ["\"failed\":2"], "files/b": ["SERVER/one", "SERVER/two"]]
+        },
+        .misuse("one file for both results", "SERVER/one --report r --failed ./r", "written to the same file"),
         .misuse("a manifest that would be replaced", "-i list --failed ./list", "--failed is read as a manifest").with {
             $0.files["list"] = "SERVER/one\n"
         },
@@ -95,7 +103,7 @@ extension ContractCase {
         .misuse("a missing value", "SERVER/one -x", "Missing value"),
         .misuse("another scheme", "ftp://127.0.0.1/x", "only http and https"),
         .misuse("a missing file of logins", "SERVER/one --netrc", ".netrc cannot be read"),
-        .misuse("a damaged file of cookies", "SERVER/one --load-cookies jar", "jar:1: ").with {
+        .misuse("a file without cookies", "SERVER/one --load-cookies jar", "jar: no line is a cookie").with {
             $0.files["jar"] = "s3cret\n"
         },
     ]

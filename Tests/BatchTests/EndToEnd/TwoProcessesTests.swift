@@ -106,7 +106,7 @@ struct TwoProcessesTests {
                 let first = try CommandRun(arguments(server), in: folder)
                 #expect(await first.printed { $0["received"] as? Int == 4 << 20 })
                 let second = try await CommandRun(arguments(server, "--deadline", "1"), in: folder).end()
-                #expect(second.status == 1)
+                #expect(second.status == 75)
                 let failed = try second.failure()
                 #expect(failed.code == "deadlineExceeded")
                 server.release("object")
