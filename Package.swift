@@ -38,7 +38,7 @@ let package = Package(
             description: "The engines over NIO, SHA-2 from swift-crypto and logging through swift-log."),
         .trait(
             name: "LinuxURLSession",
-            description: "URLSession as a further engine on Linux, which needs libcurl, beside those of ServerStack."),
+            description: "URLSession as an additional engine on Linux, which needs libcurl."),
         .default(enabledTraits: defaultTraits),
     ],
     dependencies: [
@@ -168,7 +168,7 @@ if Context.environment["ASYNC_DOWNLOADS_DOCC"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"))
 }
 
-// Where the fuzzers are built they take the place of the tests, whose properties they try; see .ci/fuzz.
+// The fuzzers replace the tests, whose properties they check with generated input; see .ci/fuzz.
 if Context.environment["ASYNC_DOWNLOADS_FUZZ"] != nil {
     let instrumented = settings + [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
     // No parser needs a trait, so nothing has to be resolved.
@@ -182,7 +182,7 @@ if Context.environment["ASYNC_DOWNLOADS_FUZZ"] != nil {
         .target(
             name: "Properties", dependencies: ["AsyncDownloads"],
             path: "Tests/AsyncDownloadsTests/Hostile/Properties", swiftSettings: instrumented),
-        // The parts of the tool that read what strangers may have written, without its command line.
+        // The parts of the tool that read untrusted input, without its command line.
         .target(
             name: "batch", dependencies: ["AsyncDownloads"], path: "Examples/batch/Arguments",
             exclude: ["Choices.swift"], swiftSettings: instrumented),
