@@ -24,7 +24,11 @@ struct BenchmarkProcess<Report: Decodable> {
         // Foundation keeps a process, and with it its handles, after the process has ended.
         defer { try? outputHandle.close() }
         process.standardOutput = outputHandle
-        process.standardError = FileHandle.nullDevice
+        let errorOutput = directory.appending(path: "errors")
+        try Data().write(to: errorOutput)
+        let errorHandle = try FileHandle(forWritingTo: errorOutput)
+        defer { try? errorHandle.close() }
+        process.standardError = errorHandle
         let (exit, continuation) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             // The status of a killed process is the signal's number, which must not be taken for an exit status.
@@ -35,11 +39,14 @@ struct BenchmarkProcess<Report: Decodable> {
         var status: Int32?
         for await value in exit { status = value }
         self.status = try #require(status)
-        let left = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0 != "output" }
+        let left = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            .filter { !["output", "errors"].contains($0) }
         let errors = left.compactMap { name in
             try? String(contentsOf: directory.appending(path: name + "/standard-error"), encoding: .utf8).prefix(500)
         }
         try #require(left.isEmpty, "the run ended with \(self.status), left its directory, and wrote \(errors)")
+        let messages = try String(contentsOf: errorOutput, encoding: .utf8).suffix(1000)
+        try #require(status == 0, "the run ended with \(self.status), and wrote \(messages)")
         report = try JSONDecoder().decode(Report.self, from: Data(contentsOf: output))
     }
 

@@ -20,6 +20,7 @@ struct Address: Sendable, Hashable {
         }
         guard scheme == "http" || scheme == "https" else { throw Misuse("only http and https are supported") }
         guard let host = url.host(), !host.isEmpty else { throw Misuse("the URL has no host") }
+        guard url.port.map({ 1...65535 ~= $0 }) ?? true else { throw Misuse("a port is a number from 1 to 65535") }
         self.text = base == nil ? text : url.absoluteString
         self.url = url
     }

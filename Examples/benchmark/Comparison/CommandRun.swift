@@ -11,8 +11,13 @@ struct CommandRun: Sendable, Hashable, Codable {
     struct Failure: Error, CustomStringConvertible {
         let command: [String]
         let status: Int32
+        /// What the command has written about the reason, if that is known.
+        var reason = ""
 
-        var description: String { "\(command.prefix(2).joined(separator: " ")) exited with status \(status)" }
+        var description: String {
+            "\(command.prefix(2).joined(separator: " ")) exited with status \(status)"
+                + (reason.isEmpty ? "" : ": \(reason)")
+        }
     }
 
     /// Runs a command and measures it; no other child process may end meanwhile.

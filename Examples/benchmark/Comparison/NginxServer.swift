@@ -36,34 +36,55 @@ struct NginxServer: Sendable {
         }
         try Data(Certificate.server.utf8).write(to: directory.file("server.pem"))
         try Data(Certificate.key.utf8).write(to: directory.file("server.key"))
-        let (port, securePort, originPort) = (try LocalPort.free(), try LocalPort.free(), try LocalPort.free())
-        try Data(configuration(port: port, securePort: securePort, originPort: originPort, directory).utf8)
-            .write(to: directory.file("nginx.conf"))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: executable)
-        process.arguments = ["-p", directory.url.path, "-e", directory.file("error.log").path, "-c", "nginx.conf"]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        // Children inherit blocked signals, and Dispatch's threads block all others.
-        defer { kill(process.processIdentifier, SIGKILL) }
         let version = try await CommandRun.errorOutput(of: [executable, "-v"])
         let name = version.split(separator: ": ").last.map { $0.trimmingCharacters(in: .newlines) } ?? "nginx"
-        guard let plain = URL(string: "http://127.0.0.1:\(port)/"),
-            let secure = URL(string: "https://127.0.0.1:\(securePort)/")
+        let (process, ports) = try await start(executable, in: directory)
+        // Children inherit blocked signals, and Dispatch's threads block all others.
+        defer { kill(process.processIdentifier, SIGKILL) }
+        guard let plain = URL(string: "http://127.0.0.1:\(ports.plain)/"),
+            let secure = URL(string: "https://127.0.0.1:\(ports.secure)/")
         else { preconditionFailure("a port is a number") }
-        while !LocalPort.isListening(securePort) {
-            guard process.isRunning else { throw CommandRun.Failure(command: [executable], status: -1) }
-            await Task.yield()
-        }
         return try await body(
             NginxServer(
-                version: name, plain: plain, secure: secure, originPort: originPort, directory: directory))
+                version: name, plain: plain, secure: secure, originPort: ports.origin, directory: directory))
     }
 
-    private static func configuration(
-        port: Int, securePort: Int, originPort: Int, _ directory: TemporaryDirectory
-    ) -> String {
+    /// The ports at which a server listens.
+    private struct Ports: Sendable {
+        let plain: Int
+        let secure: Int
+        let origin: Int
+    }
+
+    /// Starts the server, and waits until it listens.
+    ///
+    /// Another program may use one of the free ports first, as the port of a server or of a client, so the start is
+    /// repeated with other ports.
+    private static func start(
+        _ executable: String, in directory: TemporaryDirectory
+    ) async throws -> (Process, Ports) {
+        let log = directory.file("error.log")
+        for _ in 0..<10 {
+            let ports = Ports(plain: try LocalPort.free(), secure: try LocalPort.free(), origin: try LocalPort.free())
+            try Data(configuration(ports, directory).utf8).write(to: directory.file("nginx.conf"))
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: executable)
+            process.arguments = ["-p", directory.url.path, "-e", log.path, "-c", "nginx.conf"]
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            while process.isRunning {
+                // The server writes its process identifier after it has bound all ports.
+                let text = try? String(contentsOf: directory.file("pid"), encoding: .utf8)
+                if text?.trimmingCharacters(in: .newlines) == "\(process.processIdentifier)" { return (process, ports) }
+                await Task.yield()
+            }
+        }
+        let reason = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+        throw CommandRun.Failure(command: [executable], status: -1, reason: String(reason.suffix(500)))
+    }
+
+    private static func configuration(_ ports: Ports, _ directory: TemporaryDirectory) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(directory.file($0).path);" }.joined(separator: " ")
         return """
@@ -72,8 +93,8 @@ struct NginxServer: Sendable {
             http {
                 access_log off; sendfile on; keepalive_requests 1000000; \(temporary)
                 server {
-                    listen 127.0.0.1:\(port);
-                    listen 127.0.0.1:\(securePort) ssl;
+                    listen 127.0.0.1:\(ports.plain);
+                    listen 127.0.0.1:\(ports.secure) ssl;
                     ssl_certificate \(directory.file("server.pem").path);
                     ssl_certificate_key \(directory.file("server.key").path);
                     root \(directory.url.path);
@@ -81,7 +102,7 @@ struct NginxServer: Sendable {
                     location /small/ { try_files /small =404; }
                 }
                 server {
-                    listen \(originPort);
+                    listen \(ports.origin);
                     allow 127.0.0.0/8;
                     deny all;
                     root \(directory.url.path);

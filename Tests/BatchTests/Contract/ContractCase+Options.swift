@@ -101,6 +101,7 @@ extension ContractCase {
             "unknown option --cheksum; did you mean --checksum?"),
         .misuse("-o with two URLs", "SERVER/one SERVER/two -o x", "-o requires a single URL"),
         .misuse("a missing value", "SERVER/one -x", "Missing value"),
+        .misuse("an impossible port", "http://127.0.0.1:99999/x", "a port is a number from 1 to 65535"),
         .misuse("another scheme", "ftp://127.0.0.1/x", "only http and https"),
         .misuse("a missing file of logins", "SERVER/one --netrc", ".netrc cannot be read"),
         .misuse("a file without cookies", "SERVER/one --load-cookies jar", "jar: no line is a cookie").with {
