@@ -29,6 +29,7 @@ extension ActiveTransfer {
                 update { state, _ in state.machine.startRefused() }
                 return .ready
             }
+            if timed(partial, { reuseNamedFiles(representation, exchange: id) }) { return .ready }
             // The queue's operation that sets the headers may not have run yet.
             let result = timed(partial) {
                 Result { () throws(DownloadError) in try partial.begin(representation, with: credentials) }

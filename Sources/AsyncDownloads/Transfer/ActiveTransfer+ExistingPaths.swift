@@ -56,9 +56,14 @@ extension ActiveTransfer {
     /// the default name and its numbered variants up to the first that doesn't exist.
     ///
     /// If the caller's default name was given to another resource, the file may have a variant of the URL's name.
-    func firstFile(of request: DownloadRequest, _ body: (Candidate) -> ExistingFile?) -> ExistingFile? {
-        guard let first = expectedPath(of: request, nil) else { return nil }
+    ///
+    /// - Parameter suggestedName: The name that the server has suggested, which replaces the default name.
+    func firstFile(
+        of request: DownloadRequest, suggestedName: String? = nil, _ body: (Candidate) -> ExistingFile?
+    ) -> ExistingFile? {
+        guard let first = expectedPath(of: request, suggestedName) else { return nil }
         if !request.destination.choosesName { return body(Candidate(path: first, isNamed: true, isFirst: true)) }
+        if suggestedName != nil { return firstVariant(of: first, hasName: true, body) }
         // Requests without a specific name share the same default name.
         let hasName =
             request.givenFileName != nil || FileName.fromURLPath(request.url.path(percentEncoded: true)) != nil

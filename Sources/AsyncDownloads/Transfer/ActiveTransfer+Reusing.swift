@@ -121,12 +121,15 @@ extension ActiveTransfer {
     }
 
     /// Returns the representation of all subscribers' files, or nil if a file is missing or they differ.
-    func existingRepresentation() -> ExistingRepresentation? {
+    ///
+    /// - Parameter suggestedName: The name that the server has suggested, if it has responded.
+    func existingRepresentation(suggestedName: String? = nil) -> ExistingRepresentation? {
         let requests = withState(\.activeRequests)
         guard let first = requests.first?.request else { return nil }
         var common: FinishedFileRecord?
         for (_, request) in requests {
-            guard request.checksum == nil, let record = reusableFile(request)?.record, let validator = record.validator,
+            guard request.checksum == nil, let record = reusableFile(request, suggestedName)?.record,
+                let validator = record.validator,
                 common.map({ $0.validator == validator && $0.length == record.length }) ?? true
             else { return nil }
             common = record
@@ -134,15 +137,32 @@ extension ActiveTransfer {
         guard let common, let validator = common.validator else { return nil }
         let representation = Representation(
             finalURL: first.url.absoluteString, validator: validator, length: common.length,
-            contentType: common.contentType)
+            contentType: common.contentType, suggestedName: suggestedName)
         return ExistingRepresentation(
             validator: validator, representation: representation, requiresValidator: first.identity != nil)
     }
 
-    /// Returns the file of a request, if the server can be asked about it.
-    private func reusableFile(_ request: DownloadRequest) -> ExistingFile? {
+    /// Ends the exchange before its body if the response describes the files that the subscribers have under the name
+    /// that the server has suggested (rule 62).
+    ///
+    /// - Returns: Whether the body isn't needed.
+    func reuseNamedFiles(_ representation: Representation, exchange id: ExchangeID) -> Bool {
+        guard let name = representation.suggestedName, let validator = representation.validator,
+            withState(\.machine.mayFindFiles), let existing = existingRepresentation(suggestedName: name),
+            existing.validator == validator, representation.length ?? existing.representation.length
+                == existing.representation.length
+        else { return false }
+        return update { state, decision in
+            guard let actions = state.machine.foundFiles(existing, exchange: id, at: now) else { return false }
+            decision.actions += actions
+            return true
+        }
+    }
+
+    /// Returns the file of a request, if the server can be asked about it or has described it.
+    private func reusableFile(_ request: DownloadRequest, _ suggestedName: String?) -> ExistingFile? {
         guard environment.existingFilePolicy(of: request) == .reuse else { return nil }
-        return firstFile(of: request) { candidate in
+        return firstFile(of: request, suggestedName: suggestedName) { candidate in
             guard let record = environment.store.finishedFile(at: candidate.path).flatMap(ownRecord),
                 request.lengthError(record.length) == nil
             else { return nil }
@@ -152,10 +172,12 @@ extension ActiveTransfer {
 
     /// Returns the files that the server has confirmed and that have not been changed in the meantime, by subscriber.
     func confirmedFiles() -> [SubscriberID: DownloadedFile] {
-        guard let validator = withState(\.machine.confirmedValidator) else { return [:] }
+        guard let confirmed = withState(\.machine.confirmedFiles) else { return [:] }
         var results: [SubscriberID: DownloadedFile] = [:]
         for (id, request) in withState(\.activeRequests) where request.checksum == nil {
-            guard let file = reusableFile(request), file.record?.validator == validator else { continue }
+            guard let file = reusableFile(request, confirmed.suggestedName),
+                file.record?.validator == confirmed.validator
+            else { continue }
             results[id] = file.downloadedFile(for: request)
         }
         return results

@@ -193,6 +193,9 @@ extension ActiveTransfer {
                     state.machine.startRefused()
                 }
             }
+            if reuseNamedFiles(representation, exchange: id) {
+                return update { state, _ in state.storage.preparationPerformed() }
+            }
             let result = Result { () throws(DownloadError) in try partial.begin(representation) }
             let allowsGaps = partial.allowsGaps
             update { state, decision in

@@ -71,6 +71,66 @@ struct ExistingFileNamesTests {
         }
     }
 
+    /// A second environment stands for a second process. In memory and on a slow volume, other threads start the file.
+    @Test(arguments: Engine.allCases)
+    func `rule 62: a file is used again under the name that the server suggests`(_ engine: Engine) async throws {
+        try await TestEnvironment.with(engine) { environment async throws in
+            func serve(_ content: Content, _ tag: String?) {
+                var resource = Resource(content, entityTag: tag)
+                resource.contentDisposition = "attachment; filename=photo.jpg"
+                environment.server.serve(resource, at: "/1/image.jpg")
+            }
+            func next() async throws -> DownloadedFile {
+                let downloader = Downloader(configuration: environment.downloader.configuration)
+                let file = try await downloader.download(request(1, environment))
+                await downloader.shutdown()
+                return file
+            }
+            serve(Self.content, "\"1\"")
+            let first = try await next()
+            #expect(!first.isReused && first.url.lastPathComponent == "photo.jpg")
+            for _ in 0..<2 {
+                let again = try await next()
+                #expect(again.isReused && again.fetchedByteCount == 0 && again.url == first.url)
+                #expect(again.byteCount == Self.content.length && again.entityTag == "\"1\"")
+            }
+            #expect(environment.server.requests().count == 3)
+            // A file that somebody has changed proves nothing, and another object has another name (rule 46).
+            try Data("mine".utf8).write(to: first.url)
+            let second = try await next()
+            #expect(!second.isReused && second.url.lastPathComponent == "photo-2.jpg")
+            #expect(try await next().url == second.url)
+            serve(Self.other, "\"2\"")
+            #expect(try await next().url.lastPathComponent == "photo-3.jpg")
+            serve(Self.other, "W/\"2\"")
+            #expect(try await next().isReused == false)
+            #expect(try Data(contentsOf: first.url) == Data("mine".utf8))
+            #expect(try environment.holds(Self.content, at: "photo-2.jpg"))
+            #expect(try environment.holds(Self.other, at: "photo-3.jpg"))
+            #expect(try environment.leftovers.count == 3)
+        }
+    }
+
+    @Test func `rule 62: a subscriber without the suggested file receives it`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            var resource = Resource(Self.content, entityTag: "\"1\"")
+            resource.contentDisposition = "attachment; filename=photo.jpg"
+            environment.server.serve(resource, at: "/1/image.jpg")
+            let url = try await environment.downloader.download(request(1, environment)).url
+            resource.script = [[.stall(after: 0)]]
+            environment.server.serve(resource, at: "/1/image.jpg")
+            let first = environment.downloader.start(request(1, environment))
+            var other = request(1, environment)
+            other.destination = .memory
+            let second = environment.downloader.start(other)
+            while environment.server.requests().count < 2 { await Task.yield() }
+            environment.server.release("/1/image.jpg")
+            #expect(try await second.file.data == Self.data(Self.content))
+            #expect(try await first.file.url == url)
+            #expect(try environment.leftovers.count == 1)
+        }
+    }
+
     /// A second downloader stands for a second process, which knows of the file only what its record says.
     @Test(arguments: [ExistingFilePolicy.reuse, .keep])
     func `rule 46: a file that was changed is still that of its resource`(_ policy: ExistingFilePolicy) async throws {

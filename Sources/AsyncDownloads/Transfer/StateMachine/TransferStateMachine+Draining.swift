@@ -30,7 +30,9 @@ extension TransferStateMachine {
         case .relocate: return close(.keeping, at: now)
         case .reuse:
             guard let existing = run.existing else { preconditionFailure("files confirmed that were not asked about") }
-            return close(.reusing(existing.validator), at: now)
+            return close(
+                .reusing(.init(validator: existing.validator, suggestedName: existing.representation.suggestedName)),
+                at: now)
         case .fail: preconditionFailure("a failure is handled above")
         }
     }

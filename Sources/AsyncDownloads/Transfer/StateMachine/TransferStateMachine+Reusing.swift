@@ -18,10 +18,27 @@ extension TransferStateMachine {
         }
     }
 
-    /// The validator that the server has confirmed for the files at the destinations, while the partial file is closed.
-    var confirmedValidator: Validator? {
-        if case .closing(.reusing(let validator)) = state { return validator }
+    /// The files that the server has confirmed, while the partial file is closed.
+    var confirmedFiles: ConfirmedFiles? {
+        if case .closing(.reusing(let files)) = state { return files }
         return nil
+    }
+
+    /// Whether the response may describe files that already exist under the name that it suggests.
+    var mayFindFiles: Bool {
+        isRunning && intent == .run && bytes.intervals.isEmpty && !bytes.isPartialFilled && !strategy.ignoresExisting
+            && (credentials.isEmpty || settings.account != nil)
+    }
+
+    /// Handles that the response describes the files at the destinations, before its body is received; returns nil if the
+    /// body is needed nevertheless.
+    mutating func foundFiles(
+        _ existing: ExistingRepresentation, exchange id: ExchangeID, at now: Duration
+    ) -> [TransferAction]? {
+        guard isHeldBack(id), mayFindFiles else { return nil }
+        bytes.forgetEmptyRepresentation()
+        run.existing = existing
+        return drain(.reuse, at: now)
     }
 
     /// Ends the transfer because every subscriber already has a file; the partial file is not open, or was closed.
@@ -45,4 +62,11 @@ struct ExistingRepresentation: Sendable, Hashable {
     /// Whether a response without a validator is inconclusive, because the files may have come from another URL (rule
     /// 10).
     var requiresValidator: Bool
+}
+
+/// The files at the destinations that the server has confirmed.
+struct ConfirmedFiles: Sendable, Hashable {
+    var validator: Validator
+    /// The name of the files, if the server has suggested it.
+    var suggestedName: String?
 }

@@ -73,8 +73,7 @@ struct TransferStateMachine: Sendable {
         /// The origin of the next request currently permits none.
         case moving
         /// The server has confirmed the files of some subscribers, which end; the transfer continues for the others.
-        /// The associated value is the validator of the files.
-        case reusing(Validator)
+        case reusing(ConfirmedFiles)
     }
 
     /// The intent of the subscribers.
