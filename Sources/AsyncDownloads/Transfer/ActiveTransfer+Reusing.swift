@@ -149,7 +149,8 @@ extension ActiveTransfer {
     func reuseNamedFiles(_ representation: Representation, exchange id: ExchangeID) -> Bool {
         guard let name = representation.suggestedName, let validator = representation.validator,
             withState(\.machine.mayFindFiles), let existing = existingRepresentation(suggestedName: name),
-            existing.validator == validator, representation.length ?? existing.representation.length
+            existing.validator == validator,
+            representation.length ?? existing.representation.length
                 == existing.representation.length
         else { return false }
         return update { state, decision in
