@@ -1,3 +1,4 @@
+internal import AsyncDownloads
 internal import Foundation
 
 /// A URL that the user wrote, as text and as a parsed URL.
