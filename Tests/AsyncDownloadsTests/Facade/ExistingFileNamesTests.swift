@@ -100,7 +100,7 @@ struct ExistingFileNamesTests {
                 #expect(again.byteCount == Self.content.length && again.entityTag == "\"1\"")
             }
             #expect(environment.server.requests().count == 3)
-            // A file that somebody has changed proves nothing, and another object has another name (rule 46).
+            // A file that was changed proves nothing, and another object has another name (rule 46).
             try Data("mine".utf8).write(to: first.url)
             let second = try await next()
             #expect(!second.isReused && second.url.lastPathComponent == "photo-2.jpg")

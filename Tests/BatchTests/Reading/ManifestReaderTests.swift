@@ -13,78 +13,83 @@ internal import Testing
         0xD4, 0x37, 0xE4, 0xCA, 0x80, 0x31, 0x8D, 0xB8, 0x00, 0xC4, 0x73, 0xEB, 0xC0, 0x16, 0x00, 0x00, 0x00,
     ]
 
-    /// Runs `body` with the path of a FIFO.
-    private func withFIFO(_ body: (String) async throws -> Void) async throws {
+    /// A FIFO that is open for writing.
+    private final class FIFO {
         let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-        try #require(mkfifo(path, 0o600) == 0)
-        defer { unlink(path) }
-        try await body(path)
+        private let descriptor: Int32
+        private var isOpen = true
+
+        init() throws {
+            try #require(mkfifo(path, 0o600) == 0)
+            // Without a reader, opening for writing only would wait.
+            descriptor = open(path, O_RDWR)
+        }
+
+        deinit {
+            finish()
+            unlink(path)
+        }
+
+        func write(_ text: String) {
+            _ = Array(text.utf8).withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+        }
+
+        /// Waits until a reader has received all bytes.
+        func drain() async {
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            while poll(&request, 1, 0) != 0 { await Task.yield() }
+        }
+
+        /// Ends the writing, which is the end of the file for a reader.
+        func finish() {
+            if isOpen { close(descriptor) }
+            isOpen = false
+        }
     }
 
     private func urls(_ part: ManifestReader.Part) -> [String] { part.entries.map(\.item.address.text) }
 
     @Test func `the lines of a pipe are delivered while it stays open`() async throws {
-        try await withFIFO { path in
-            let reader = ManifestReader(path, ManifestParser())
-            // Without a reader, opening for writing only would wait.
-            async let first = reader.next()
-            let pipe = open(path, O_RDWR)
-            defer { close(pipe) }
-            func write(_ text: String) {
-                _ = Array(text.utf8).withUnsafeBytes { Foundation.write(pipe, $0.baseAddress, $0.count) }
-            }
-            write("http://a/1\n out=x\nhttp://a/2\nhttp://a/3")
-            #expect(try await urls(first) == ["http://a/1"])
-            // The last complete line gets no more options, and the last one isn't complete.
-            let second = try await reader.next()
-            #expect(urls(second) == ["http://a/2"] && !second.isLast)
-            write("3\n out=y\n")
-            let third = try await reader.next()
-            #expect(urls(third) == ["http://a/33"])
-            #expect(third.entries.first?.item.output?.path == "y")
-            write(" dir=z\n")
-            let error = await #expect(throws: ManifestFailure.self) { try await reader.next() }
-            #expect(error?.line == 6)
-            #expect(error?.description.contains("comes too late") == true)
-        }
+        let pipe = try FIFO()
+        let reader = ManifestReader(pipe.path, ManifestParser())
+        async let first = reader.next()
+        pipe.write("http://a/1\n out=x\nhttp://a/2\nhttp://a/3")
+        #expect(try await urls(first) == ["http://a/1"])
+        // The last complete line gets no more options, and the last one isn't complete.
+        let second = try await reader.next()
+        #expect(urls(second) == ["http://a/2"] && !second.isLast)
+        pipe.write("3\n out=y\n")
+        let third = try await reader.next()
+        #expect(urls(third) == ["http://a/33"])
+        #expect(third.entries.first?.item.output?.path == "y")
+        pipe.write(" dir=z\n")
+        let error = await #expect(throws: ManifestFailure.self) { try await reader.next() }
+        #expect(error?.line == 6)
+        #expect(error?.description.contains("comes too late") == true)
     }
 
     @Test func `an option that hasn't arrived completely keeps its entry open`() async throws {
-        try await withFIFO { path in
-            let reader = ManifestReader(path, ManifestParser())
-            async let first = reader.next()
-            let pipe = open(path, O_RDWR)
-            defer { close(pipe) }
-            func write(_ text: String) {
-                _ = Array(text.utf8).withUnsafeBytes { Foundation.write(pipe, $0.baseAddress, $0.count) }
-            }
-            write("http://a/1\nhttp://a/2\n ou")
-            #expect(try await urls(first) == ["http://a/1"])
-            // Longer than the reader waits for a line that hasn't begun.
-            async let second = reader.next()
-            try await Task.sleep(for: .milliseconds(400))
-            write("t=x\nhttp://a/3\n")
-            let part = try await second
-            #expect(urls(part) == ["http://a/2"])
-            #expect(part.entries.first?.item.output?.path == "x")
-        }
+        let pipe = try FIFO()
+        let reader = ManifestReader(pipe.path, ManifestParser(), patience: .zero)
+        async let part = reader.next()
+        pipe.write("http://a/1\n ou")
+        await pipe.drain()
+        pipe.write("t=x\nhttp://a/2\n")
+        let result = try await part
+        #expect(urls(result) == ["http://a/1"])
+        #expect(result.entries.first?.item.output?.path == "x")
     }
 
     @Test func `without patience, entries wait for their lines`() async throws {
-        try await withFIFO { path in
-            let reader = ManifestReader(path, ManifestParser(), patience: nil)
-            async let part = reader.next()
-            let pipe = open(path, O_RDWR)
-            func write(_ text: String) {
-                _ = Array(text.utf8).withUnsafeBytes { Foundation.write(pipe, $0.baseAddress, $0.count) }
-            }
-            write("http://a/1\n")
-            try await Task.sleep(for: .milliseconds(400))
-            write(" out=x\n")
-            close(pipe)
-            let result = try await part
-            #expect(result.isLast && result.entries.map(\.item.path) == ["x"])
-        }
+        let pipe = try FIFO()
+        let reader = ManifestReader(pipe.path, ManifestParser(), patience: nil)
+        async let part = reader.next()
+        pipe.write("http://a/1\n")
+        await pipe.drain()
+        pipe.write(" out=x\n")
+        pipe.finish()
+        let result = try await part
+        #expect(result.isLast && result.entries.map(\.item.path) == ["x"])
     }
 
     @Test func `an error after other entries comes with them`() async throws {
@@ -99,15 +104,13 @@ internal import Testing
     }
 
     @Test func `a wait for a pipe can be canceled`() async throws {
-        try await withFIFO { path in
-            let reader = ManifestReader(path, ManifestParser())
-            async let part = reader.next()
-            let pipe = open(path, O_RDWR)
-            defer { close(pipe) }
-            reader.cancel()
-            let canceled = try await part
-            #expect(canceled.entries.isEmpty && !canceled.isLast)
-        }
+        let pipe = try FIFO()
+        let reader = ManifestReader(pipe.path, ManifestParser())
+        async let part = reader.next()
+        reader.cancel()
+        let canceled = try await part
+        #expect(canceled.entries.isEmpty && !canceled.isLast)
+        withExtendedLifetime(pipe) {}
     }
 
     @Test func `a long manifest is read in parts`() async throws {
