@@ -16,12 +16,13 @@ extension Batch {
 
     private func download() async throws {
         OpenFileLimit.raise()
-        var feed = feed()
-        try await feed.readAhead()
-        // The results may be in the directory of the files. If it can't be created, the downloads report the reason.
+        // The results may be in the directory of the files, and their paths are compared with those of the files. If the
+        // directory can't be created, the downloads report the reason.
         if report != nil || failureManifest != nil {
             try? FileManager.default.createDirectory(at: destination, withIntermediateDirectories: true)
         }
+        var feed = feed()
+        try await feed.readAhead()
         let results = try RunResults(report: report, failures: failureManifest)
         let (outcome, signal) = try await transfers.download(feed, console: console, results: results)
         for line in outcome.lines(signal: signal) { StandardError.write("\(line)\n") }
@@ -44,6 +45,10 @@ extension Batch {
             }
         } catch {
             StandardError.write("failed    \(error)\n")
+            throw ExitCode.failure
+        }
+        if let failure = StandardOutput.failure {
+            StandardError.write("failed    \(failure)\n")
             throw ExitCode.failure
         }
     }

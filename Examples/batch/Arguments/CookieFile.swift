@@ -55,6 +55,15 @@ extension CookieFile.Cookie {
         !line.isEmpty && (!line.hasPrefix("#") || line.hasPrefix(httpOnlyPrefix))
     }
 
+    /// Returns the number of seconds, rounded up and limited to the range of the type; nil for text that isn't a number.
+    ///
+    /// Some browsers' extensions write fractions, and curl the largest number for a time that it can't represent.
+    private static func seconds(_ text: String) -> Int64? {
+        if let seconds = Int64(text) { return seconds }
+        guard let number = Double(text)?.rounded(.up), !number.isNaN else { return nil }
+        return Int64(exactly: number) ?? (number < 0 ? .min : .max)
+    }
+
     /// Parses a line; nil if it is no cookie that can be sent.
     fileprivate init?(_ line: String) {
         guard Self.isLine(line) else { return nil }
@@ -64,10 +73,7 @@ extension CookieFile.Cookie {
             .map { String(decoding: $0, as: UTF8.self) }
         // An empty value at the end of a line may have lost its tab.
         if fields.count == 6 { fields.append("") }
-        // Some browsers' extensions write fractions of a second.
-        guard fields.count == 7, let expiry = Double(fields[4]).flatMap({ Int64(exactly: $0.rounded(.down)) }) else {
-            return nil
-        }
+        guard fields.count == 7, let expiry = Self.seconds(fields[4]) else { return nil }
         let isPlain = (fields[5] + fields[6]).utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ";") }
         guard isPlain, !fields[5].isEmpty else { return nil }
         domain = String(fields[0].lowercased().drop { $0 == "." })

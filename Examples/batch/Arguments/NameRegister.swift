@@ -92,6 +92,8 @@ struct NameRegister: Sendable {
 
     /// Returns whether some resource has the path.
     private func isFile(_ path: String) -> Bool {
+        // A number that a directory has was left out.
+        if directories[path.hashValue] != nil { return false }
         if owners[path.hashValue] != nil { return true }
         guard let variant = Self.variant(path), let next = next[variant.path] else { return false }
         return variant.number < next

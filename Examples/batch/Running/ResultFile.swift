@@ -10,8 +10,10 @@ struct ResultFile {
     private let path: String
     private let temporary: String
     private let permissions: mode_t
-    /// Whether the path names a descriptor of the process, whose file other programs may be writing as well.
-    private let isDescriptor: Bool
+    /// The descriptor of the process that the path names, such as standard output; nil for other paths.
+    ///
+    /// It is written to directly, because other output to it has to follow, and must neither be replaced nor overwritten.
+    private let descriptor: Int32?
     private let spool: Int32
     private var buffer: [UInt8] = []
     private var failure: Misuse?
@@ -24,10 +26,8 @@ struct ResultFile {
     ///     process has left there is replaced. By default, it is a new path, which others can't predict.
     ///   - permissions: The permissions of a new file, which the umask restricts.
     init(_ path: String, temporary: String? = nil, permissions: mode_t = 0o666) throws(Misuse) {
-        let names = URL(fileURLWithPath: path).standardizedFileURL.path
-        isDescriptor =
-            ["/dev/stdout", "/dev/stderr"].contains(names)
-            || ["/dev/fd/", "/proc/self/fd/"].contains { names.hasPrefix($0) }
+        descriptor = Self.descriptor(path)
+        if let descriptor, fcntl(descriptor, F_GETFD) < 0 { throw Misuse("\(path) cannot be written: \(Self.reason)") }
         // The target of a symbolic link is replaced, and not the link.
         let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         self.path = resolved.path
@@ -38,7 +38,7 @@ struct ResultFile {
         self.permissions = permissions
         let directory = resolved.deletingLastPathComponent().path
         if Self.kind(self.path) == S_IFDIR { throw Misuse("\(path) is a directory") }
-        guard access(directory, W_OK) == 0 || isDescriptor || !Self.isReplaceable(self.path) else {
+        guard access(directory, W_OK) == 0 || descriptor != nil || !Self.isReplaceable(self.path) else {
             throw Misuse("\(path) cannot be written: \(Self.reason)")
         }
         var template = Array((FileManager.default.temporaryDirectory.path + "/batch-XXXXXX").utf8CString)
@@ -64,8 +64,12 @@ struct ResultFile {
         defer { close(spool) }
         do throws(Misuse) {
             if let failure { throw failure }
-            guard !isDescriptor, Self.isReplaceable(path) else {
-                let file = try OutputFile(path, O_WRONLY | O_APPEND)
+            if let descriptor {
+                try write(header, trailer, to: OutputFile(descriptor: descriptor, path: path))
+                return nil
+            }
+            guard Self.isReplaceable(path) else {
+                let file = try OutputFile(path, O_WRONLY)
                 defer { file.close() }
                 try write(header, trailer, to: file)
                 return nil
@@ -111,6 +115,18 @@ struct ResultFile {
             failure = error
         }
         buffer = []
+    }
+
+    /// Returns the descriptor that a path names.
+    private static func descriptor(_ path: String) -> Int32? {
+        let path = URL(fileURLWithPath: path).standardizedFileURL.path
+        switch path {
+        case "/dev/stdout": return STDOUT_FILENO
+        case "/dev/stderr": return STDERR_FILENO
+        default:
+            let directory = ["/dev/fd/", "/proc/self/fd/"].first { path.hasPrefix($0) }
+            return directory.flatMap { Int32(path.dropFirst($0.count)) }
+        }
     }
 
     /// Whether the path leads to a regular file, or doesn't exist yet.

@@ -86,6 +86,13 @@ internal import Testing
             let url = try #require(URL(string: "http://a.example"))
             #expect(try CookieFile(argument: path).header(for: url, at: Date(timeIntervalSince1970: 1)) == "n=v")
         }
+        for (expiry, isSent) in [("9223372036854775807", true), ("1e300", true), ("0.5", false), ("nan", false)] {
+            try withFile("a.example\tFALSE\t/\tFALSE\t\(expiry)\tn\tv\na.example\tFALSE\t/\tFALSE\t0\tm\tw\n") { path in
+                let url = try #require(URL(string: "http://a.example"))
+                let header = try CookieFile(argument: path).header(for: url, at: Date(timeIntervalSince1970: 10))
+                #expect(header == (isSent ? "n=v; m=w" : "m=w"), "\(expiry)")
+            }
+        }
         try withFile("# only a comment\n") { path in _ = try CookieFile(argument: path) }
     }
 

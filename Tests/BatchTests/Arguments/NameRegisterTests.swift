@@ -45,6 +45,8 @@ internal import Testing
         // A file with the name of a directory, before and after it.
         (["p/a", "p/a/b", "p/a/c/d", "p/a-2"], ["p/a", "p/a-2/b", "p/a-2/c/d", "p/a-2-2"]),
         (["p/a/b", "p/a", "q/p/a"], ["p/a/b", "p/a-2", "q/p/a"]),
+        // A directory with a name that a file would have got.
+        (["a-2/x", "a?1", "a?2", "a-2/y"], ["a-2/x", "a", "a-3", "a-2/y"]),
         // The same resources again.
         (["p", "p/a", "p", "p/a"], ["p", "p-2/a", "p", "p-2/a"]),
     ])

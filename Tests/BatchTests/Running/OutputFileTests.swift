@@ -22,6 +22,20 @@ internal import Testing
         }
     }
 
+    @Test func `a result at a descriptor is followed by what is written there later`() async throws {
+        try await Folder.with { folder in
+            let file = try OutputFile(folder.url("log").path, O_WRONLY | O_CREAT)
+            defer { file.close() }
+            try file.write(Array("before ".utf8))
+            var result = try ResultFile("/dev/fd/\(file.descriptor)")
+            result.add("result ")
+            #expect(result.finish() == nil)
+            try file.write(Array("after".utf8))
+            #expect(try String(contentsOf: folder.url("log"), encoding: .utf8) == "before result after")
+            #expect(throws: Misuse.self) { try ResultFile("/dev/fd/1000000") }
+        }
+    }
+
     @Test func `a directory at the path of an unfinished report is an error before anything is written`() async throws {
         try await Folder.with { folder in
             let temporary = folder.url("temporary")

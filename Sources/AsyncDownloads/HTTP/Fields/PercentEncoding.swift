@@ -54,6 +54,8 @@ enum PercentEncoding {
         if let end = authorityEnd(rest) {
             bytes += rest[..<end]
             rest = rest[end...]
+        } else if hasColonInFirstSegment(rest) {
+            bytes += "./".utf8
         }
         var hasFragment = false
         while let byte = rest.first {
@@ -74,6 +76,17 @@ enum PercentEncoding {
             hasFragment = hasFragment || beginsFragment
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether the colon after the first segment of a relative reference would be taken for the end of a scheme (RFC 3986,
+    /// 4.2).
+    private static func hasColonInFirstSegment(_ text: Substring.UTF8View) -> Bool {
+        guard let end = text.firstIndex(where: { ":/?#".utf8.contains($0) }), text[end] == UInt8(ascii: ":") else {
+            return false
+        }
+        let scheme = text[..<end]
+        return scheme.first?.isASCIILetter != true
+            || !scheme.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) }
     }
 
     /// Returns the end of the authority, which follows `//`; nil if the text has none.

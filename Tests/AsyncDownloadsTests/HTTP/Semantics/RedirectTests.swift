@@ -28,6 +28,9 @@ struct RedirectTests {
         ("//[::1]:8080/[x]", "https://[::1]:8080/%5Bx%5D"),
         ("/100%/%zz%e", "https://example.com:8443/100%25/%25zz%25e"),
         ("a//b c", "https://example.com:8443/a/a//b%20c"),
+        // A colon that ends no scheme.
+        ("[01:23] x", "https://example.com:8443/a/%5B01:23%5D%20x"),
+        ("1:2/x", "https://example.com:8443/a/1:2/x"),
         ("https://[::1]:8080/x", "https://[::1]:8080/x"),
         ("/x@y", "https://example.com:8443/x@y"),
         ("/\\other.example/x", "https://example.com:8443/%5Cother.example/x"),
