@@ -4,6 +4,9 @@
 /// others are waiting. A refusal (429 or 503) halves the number; the result becomes the ceiling, which is 64 at first.
 /// The number then starts again at 6 or below, and the ceiling rises by a quarter at intervals. The interval doubles
 /// with each refusal.
+///
+/// Frequent losses of connections lower the ceiling as well if more transfers are running than the host has served
+/// without a loss, because some hosts reset the connections that exceed their limit.
 struct ConcurrencyLimit: Sendable, Hashable {
     static let initialCount = 6
     static let maximumCount = 64
@@ -19,6 +22,11 @@ struct ConcurrencyLimit: Sendable, Hashable {
     /// The time at which the ceiling rises, if it was lowered.
     private var riseTime = Duration.zero
     private var interval = Self.firstInterval
+    /// The number of transfers that have run while twice as many requests were accepted without a loss.
+    private var provenCount = 0
+    /// The number of accepted requests since the last loss.
+    private var acceptedCount = 0
+    private var losses = LossRatio()
 
     /// Creates a limit.
     ///
@@ -32,7 +40,12 @@ struct ConcurrencyLimit: Sendable, Hashable {
     var isInitial: Bool { isFixed || count == Self.initialCount && ceiling == Self.maximumCount }
 
     /// Records that the host has accepted a request.
-    mutating func accepted(at now: Duration) {
+    ///
+    /// - Parameter runningCount: The number of running transfers.
+    mutating func accepted(runningCount: Int, at now: Duration) {
+        losses.add(isLoss: false)
+        acceptedCount += 1
+        if acceptedCount >= runningCount * 2 { provenCount = max(provenCount, runningCount) }
         guard ceiling < Self.maximumCount, now >= riseTime else { return }
         ceiling = min(Self.maximumCount, ceiling + max(1, ceiling / 4))
         riseTime = now + interval
@@ -58,12 +71,57 @@ struct ConcurrencyLimit: Sendable, Hashable {
     ///   - end: The time from which requests are sent again.
     mutating func refused(runningCount: Int, until end: Duration) {
         guard !isFixed else { return }
-        if runningCount * 2 > count {
-            ceiling = max(1, count / 2)
-            riseTime = end + interval
-            interval = min(interval * 2, Self.longestInterval)
-        }
+        if runningCount * 2 > count { lowerCeiling(to: count / 2, until: end) }
         count = min(ceiling, Self.initialCount)
         successCount = 0
+    }
+
+    /// Records the loss of a connection, and returns whether the number was lowered.
+    ///
+    /// - Parameter runningCount: The number of running transfers.
+    mutating func lost(runningCount: Int, at now: Duration) -> Bool {
+        acceptedCount = 0
+        losses.add(isLoss: true)
+        guard !isFixed, runningCount > 1, losses.isHigh else { return false }
+        losses.forget()
+        guard runningCount > provenCount else {
+            // The host may have lowered its limit.
+            provenCount = runningCount / 2
+            return false
+        }
+        lowerCeiling(to: max(provenCount, runningCount / 2), until: now)
+        count = min(ceiling, count)
+        successCount = 0
+        return true
+    }
+
+    private mutating func lowerCeiling(to newCount: Int, until end: Duration) {
+        ceiling = max(1, newCount)
+        riseTime = end + interval
+        interval = min(interval * 2, Self.longestInterval)
+    }
+}
+
+/// The share of lost connections among the latest requests.
+private struct LossRatio: Sendable, Hashable {
+    /// The number of requests after which earlier ones count half.
+    private static let memory = 64
+    /// The number of requests without a loss that are assumed after the number of transfers was lowered.
+    private static let assumedCount = 16
+
+    private var requestCount = 0
+    private var lossCount = 0
+
+    /// Whether at least a sixth of the connections was lost, as if the host served too few at the same time.
+    var isHigh: Bool { lossCount >= 2 && lossCount * 6 >= requestCount }
+
+    mutating func add(isLoss: Bool) {
+        if requestCount >= Self.memory { (requestCount, lossCount) = (requestCount / 2, lossCount / 2) }
+        requestCount += 1
+        if isLoss { lossCount += 1 }
+    }
+
+    mutating func forget() {
+        (requestCount, lossCount) = (Self.assumedCount, 0)
     }
 }

@@ -46,7 +46,7 @@ struct HostMemory: Sendable {
         guard state.isWorthKeeping(at: now) else { return }
         if states.count >= Self.mostStates { states = states.filter { $0.value.delaysRequests(at: now) } }
         if states.count >= Self.mostStates, let other = states.keys.first { states[other] = nil }
-        states[pair] = state
+        states[pair] = state.trimmed
     }
 
     /// The observations about several connections of one file from an origin of the host.

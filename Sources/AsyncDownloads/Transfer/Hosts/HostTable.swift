@@ -67,6 +67,8 @@ struct HostTable: Sendable {
     private var origins = SlotTable<OriginEntry>()
     private var originSlots: [OriginPair: Int32] = [:]
     private var memory = HostMemories()
+    /// The number of the last request that was begun.
+    private(set) var lastNumber = 0
 
     init(_ settings: HostLimit.Settings) {
         self.settings = settings
@@ -115,6 +117,23 @@ extension HostTable {
         return slot
     }
 
+    /// Returns the number of a request, which is being sent.
+    mutating func begin() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// Reserves a request to an origin, which will be sent soon.
+    ///
+    /// - Parameter countsForHost: Whether to reserve one of the requests that the host permits, too.
+    mutating func reserve(_ slot: Int32, countsForHost: Bool, at now: Duration) {
+        let host = origins.update(slot) { origin in
+            origin.state.reserve(lastNumber, at: now)
+            return origin.host
+        }
+        if countsForHost { hosts.update(host) { $0.limit.reserve(at: now) } }
+    }
+
     /// Records that an origin has sent a response.
     mutating func answered(_ slot: Int32) {
         let origin = origins[slot]
@@ -151,7 +170,7 @@ extension HostTable {
         var host = hosts[origin.host]
         hostSlots[host.name] = nil
         hosts.remove(at: origin.host)
-        host.memory.limit = host.limit.trimmed.map(CopyOnWrite.init)
+        host.memory.limit = host.limit.isInitial ? nil : CopyOnWrite(host.limit)
         memory.keep(host.memory, of: host.name, at: now)
     }
 }

@@ -1,4 +1,4 @@
-/// Whether and when requests may be sent to an origin: its cool-downs and outages.
+/// Whether and when requests may be sent to an origin: its cool-downs, its outages, and its pace.
 ///
 /// The state belongs to an ``OriginPair``. While it is uncertain whether the origin accepts requests, only one request
 /// at a time is sent, called the *probe*.
@@ -38,7 +38,7 @@ struct OriginState: Sendable {
 
     /// The consequence of an answer.
     struct Consequence: Sendable {
-        /// Whether the host's limits count the answer as a refusal.
+        /// Whether the answer is a refusal that may concern the number of transfers.
         var isRefusal = false
         /// The next step of the transfer, if it couldn't connect.
         var step: Outage.Step?
@@ -53,13 +53,12 @@ struct OriginState: Sendable {
     /// The disk may hang before the probe is sent, or the server may not respond.
     private var probeEnd = Duration.zero
     private static let longestProbe = Duration.seconds(60)
-    /// The refused resources, with the times until which they are refused.
-    private var refusedResources: [ResourceID: Duration] = [:]
-    private static let mostRefusedResources = 64
+    private(set) var refusedResources = RefusedResources()
     /// Whether the origin has sent a response.
     private(set) var hasAnswered: Bool
     /// Whether announcements are ignored, because a request was accepted during an announced cool-down.
     private var ignoresAnnouncements = false
+    private(set) var pace = OriginPace()
 
     init(hasAnswered: Bool) {
         self.hasAnswered = hasAnswered
@@ -67,14 +66,21 @@ struct OriginState: Sendable {
 
     /// Returns whether the value has to be kept while no transfer uses the origin.
     func isWorthKeeping(at now: Duration) -> Bool {
-        if ignoresAnnouncements || delaysRequests(at: now) { return true }
+        if ignoresAnnouncements || pace.learned != nil || delaysRequests(at: now) { return true }
         if case .unreachable = condition { return true }
         return false
     }
 
+    /// The value to keep while no transfer uses the origin.
+    var trimmed: Self {
+        var value = self
+        value.pace = pace.trimmed
+        return value
+    }
+
     /// Returns whether all or some requests have to wait.
     func delaysRequests(at now: Duration) -> Bool {
-        if refusedResources.contains(where: { now < $0.value }) { return true }
+        if refusedResources.isAnyRefused(at: now) { return true }
         return switch condition {
         case .open: false
         case .coolingDown(let end, _), .doubtful(let end): now < end
@@ -88,6 +94,12 @@ struct OriginState: Sendable {
     /// - Parameter hasImpatient: Whether a waiting transfer permits no retry, and therefore doesn't wait for the time
     ///   of the next attempt.
     func nextTime(hasImpatient: Bool, at now: Duration) -> Duration? {
+        let paceTime = pace.nextTime(at: now)
+        guard let time = conditionTime(hasImpatient: hasImpatient, at: now) else { return paceTime }
+        return max(time, paceTime ?? time)
+    }
+
+    private func conditionTime(hasImpatient: Bool, at now: Duration) -> Duration? {
         let probeEnd = probe == nil ? now : probeEnd
         let time: Duration =
             switch condition {
@@ -97,15 +109,6 @@ struct OriginState: Sendable {
             case .unreachable(let outage): max(probeEnd, hasImpatient ? now : outage.attemptTime)
             }
         return time > now ? time : nil
-    }
-
-    /// Returns the time until which a resource is refused; nil if it isn't.
-    func refusalEnd(of resource: @autoclosure () -> ResourceID?, at now: Duration) -> Duration? {
-        // Most origins refuse no resource.
-        guard !refusedResources.isEmpty, let resource = resource(), let end = refusedResources[resource] else {
-            return nil
-        }
-        return now < end ? end : nil
     }
 
     /// Returns the reason why transfers are waiting; nil if there is none.
@@ -145,15 +148,27 @@ extension OriginState {
 
     /// Returns whether the request of a permit may be sent.
     func mayBegin(_ ticket: PermitQueue.Ticket, at now: Duration) -> Bool {
-        probe == .permitted(ticket) || nextTime(hasImpatient: false, at: now) == nil
+        probe == .permitted(ticket) || conditionTime(hasImpatient: false, at: now) == nil
     }
 
     /// Returns whether an extra request may be sent; an extra request is never the probe.
     func mayBeginExtra(at now: Duration) -> Bool {
-        !needsProbe(at: now) && nextTime(hasImpatient: false, at: now) == nil
+        !needsProbe(at: now) && conditionTime(hasImpatient: false, at: now) == nil
     }
 
-    /// Records that a request is being sent.
+    /// Reserves a request that will be sent soon.
+    ///
+    /// - Parameter lastNumber: The number of the last request that was begun.
+    mutating func reserve(_ lastNumber: Int, at now: Duration) {
+        pace.reserve(lastNumber, at: now)
+    }
+
+    /// Withdraws a reserved request that will not be sent.
+    mutating func withdraw() {
+        pace.ended()
+    }
+
+    /// Records that a reserved request is being sent.
     ///
     /// - Parameter ticket: The permit; nil for an extra request.
     mutating func began(_ number: Int, _ ticket: PermitQueue.Ticket?, at now: Duration) {
@@ -176,7 +191,7 @@ extension OriginState {
     struct Context: Sendable {
         /// The time for which transfers wait for an unreachable origin that has answered before.
         var patience: Duration
-        /// The number of the last request that was sent to the host.
+        /// The number of the last request that was begun.
         var lastNumber: Int
         /// Whether a transfer is receiving from the origin.
         var isServing: Bool
@@ -187,6 +202,7 @@ extension OriginState {
 
     /// Records the answer to a request; called once for each request.
     mutating func answered(_ number: Int, _ answer: RequestAnswer, _ context: Context) -> Consequence {
+        pace.ended()
         let wasProbe = probe == .sent(number)
         if wasProbe { probe = nil }
         // A connection that was established before the outage says nothing about the present.
@@ -205,11 +221,14 @@ extension OriginState {
             if !isLate { reached() }
         case .accepted(let quota):
             hasAnswered = true
+            pace.accepted(number)
             if !isLate { accepted(quota, wasProbe: wasProbe, at: context.now) }
         case .refused(let retryAfter, let resource):
             hasAnswered = true
             reached()
-            return refused(retryAfter, of: resource, wasProbe: wasProbe, at: context.now)
+            guard refused(retryAfter, of: resource, wasProbe: wasProbe, at: context.now) else { break }
+            return Consequence(
+                isRefusal: pace.refused(number, retryAfter, lastNumber: context.lastNumber, at: context.now))
         case .unreachable(_, let policy):
             return unreachable(policy, isLate: isLate, context)
         }
@@ -236,11 +255,12 @@ extension OriginState {
         }
     }
 
+    /// Handles a refusal, and returns whether it applies to the origin instead of to the resource.
     private mutating func refused(
         _ retryAfter: Duration?, of resource: ResourceID?, wasProbe: Bool, at now: Duration
-    ) -> Consequence {
+    ) -> Bool {
         var (end, hasDoubt) = (now + (retryAfter ?? .zero), false)
-        if let resource, end > now { refuse(resource, until: end, at: now) }
+        if let resource, end > now { refusedResources.insert(resource, until: end, at: now) }
         switch condition {
         case .coolingDown(let present, _) where now < present: end = max(end, present)
         case .doubtful(let present) where now < present:
@@ -252,19 +272,10 @@ extension OriginState {
         }
         if hasDoubt {
             condition = .doubtful(end: end)
-            return Consequence()
+            return false
         }
         (condition, probe) = (end > now ? .coolingDown(end: end, isAnnounced: false) : .open, nil)
-        return Consequence(isRefusal: true)
-    }
-
-    private mutating func refuse(_ resource: ResourceID, until end: Duration, at now: Duration) {
-        if refusedResources.count >= Self.mostRefusedResources {
-            refusedResources = refusedResources.filter { now < $0.value }
-        }
-        if refusedResources.count < Self.mostRefusedResources || refusedResources[resource] != nil {
-            refusedResources[resource] = end
-        }
+        return true
     }
 
     private mutating func unreachable(_ policy: RetryPolicy, isLate: Bool, _ context: Context) -> Consequence {

@@ -1,5 +1,3 @@
-internal import struct Foundation.URL
-
 /// The meaning of a response head, or of an end without a head, for the origin of the request.
 enum RequestAnswer: Sendable {
     /// The origin has accepted the request.
@@ -20,15 +18,6 @@ enum RequestAnswer: Sendable {
     case unanswered(RetryPolicy)
     /// The end says nothing about the origin, for example because the request was canceled.
     case nothing
-}
-
-/// Identifies a URL among the requested URLs of an origin, within one process.
-struct ResourceID: Sendable, Hashable {
-    private let hash: Int
-
-    init(_ url: URL) {
-        hash = url.absoluteString.hashValue
-    }
 }
 
 extension RequestAnswer {

@@ -34,14 +34,14 @@ extension PermitQueue {
         latest = now
         guard let request = request(ticket), request.stage == .running else { return nil }
         let origin = table.origin(request.origin)
-        guard origin.state.mayBegin(ticket, at: now), origin.state.refusalEnd(of: resource(), at: now) == nil,
-            let number = reserve(origin.host, isReserved: request.isReserved, at: now)
+        guard origin.state.mayBegin(ticket, at: now), origin.state.refusedResources.end(of: resource(), at: now) == nil,
+            request.isReserved || reserve(request.origin, at: now)
         else {
             release(ticket)
             return nil
         }
         requests.update(ticket.slot) { $0.isReserved = false }
-        return began(number, request.origin, ticket, at: now)
+        return began(request.origin, ticket, at: now)
     }
 
     /// Begins an extra request of a running transfer; the result is nil if none may be sent now.
@@ -50,23 +50,21 @@ extension PermitQueue {
         let slot = table.slot(of: pair, at: now)
         defer { changed(slot) }
         let origin = table.origin(slot)
-        guard origin.state.mayBeginExtra(at: now), let number = reserve(origin.host, isReserved: false, at: now)
-        else { return nil }
-        return began(number, slot, nil, at: now)
+        guard origin.state.mayBeginExtra(at: now), reserve(slot, at: now) else { return nil }
+        return began(slot, nil, at: now)
     }
 
-    /// Returns the number of a request, or nil if the pace of the host permits none now.
-    private mutating func reserve(_ host: Int32, isReserved: Bool, at now: Duration) -> Int? {
-        table.updateHost(host) { host in
-            if !isReserved {
-                guard host.limit.nextTime(at: now) == nil else { return nil }
-                host.limit.reserve(at: now)
-            }
-            return host.limit.begin()
-        }
+    /// Reserves a request if the paces of the origin and its host permit one now; returns whether they do.
+    private mutating func reserve(_ slot: Int32, at now: Duration) -> Bool {
+        let origin = table.origin(slot)
+        guard origin.state.pace.nextTime(at: now) == nil, table.host(origin.host).limit.nextTime(at: now) == nil
+        else { return false }
+        table.reserve(slot, countsForHost: true, at: now)
+        return true
     }
 
-    private mutating func began(_ number: Int, _ slot: Int32, _ ticket: Ticket?, at now: Duration) -> Begun {
+    private mutating func began(_ slot: Int32, _ ticket: Ticket?, at now: Duration) -> Begun {
+        let number = table.begin()
         table.updateOrigin(slot) { origin in
             origin.unansweredCount += 1
             origin.state.began(number, ticket, at: now)
@@ -85,16 +83,17 @@ extension PermitQueue {
         let wasBlocked = table.origin(slot).isBlocked || pausedHosts[host] != nil
         let wasHindered = table.origin(slot).state.hindrance(at: now) != nil
         let context = OriginState.Context(
-            patience: table.settings.patience, lastNumber: table.host(host).limit.lastNumber,
+            patience: table.settings.patience, lastNumber: table.lastNumber,
             isServing: table.origin(slot).servingCount > 0, jitter: jitter.nextFraction(), now: now)
         let isIgnored = begun.ticket == nil && !answer.isAccepted
         let consequence = table.updateOrigin(slot) { origin in
             origin.unansweredCount -= 1
             return origin.state.answered(begun.number, isIgnored ? .nothing : answer, context)
         }
+        let meaning = isIgnored ? .nothing : answer.ofHost(isRefusal: consequence.isRefusal)
         table.updateHost(host) { host in
             host.limit.answered(
-                begun.number, answer.ofHost(isRefusal: consequence.isRefusal), runningCount: host.runningCount, at: now)
+                begun.number, meaning, lastNumber: context.lastNumber, runningCount: host.runningCount, at: now)
         }
         if answer.isResponse { table.answered(slot) }
         pausedHosts[host] = nil
@@ -144,7 +143,8 @@ extension RequestAnswer {
         switch self {
         case .accepted: .accepted
         case .refused(let retryAfter, _) where isRefusal: .refused(retryAfter: retryAfter)
-        case .refused, .failed, .lost, .unreachable, .unanswered, .nothing: .nothing
+        case .lost: .lost
+        case .refused, .failed, .unreachable, .unanswered, .nothing: .nothing
         }
     }
 }
@@ -153,34 +153,29 @@ extension RequestAnswer {
 
 extension PermitQueue {
     /// Adds a running request to an origin and its host.
-    ///
-    /// - Parameter reserves: Whether the request reserves one of the requests that the host permits.
-    mutating func enter(_ ticket: Ticket, _ slot: Int32, reserves: Bool, at now: Duration) {
+    mutating func enter(_ ticket: Ticket, _ slot: Int32, at now: Duration) {
         let host = table.updateOrigin(slot) { origin in
             origin.runningCount += 1
             origin.state.permitted(ticket, at: now)
             return origin.host
         }
-        table.updateHost(host) { host in
-            host.runningCount += 1
-            if reserves { host.limit.reserve(at: now) }
-        }
+        table.updateHost(host) { $0.runningCount += 1 }
     }
 
     /// Removes a running request from its origin and its host.
     ///
-    /// - Parameter keepsReservation: Whether the request keeps its reservation at the host.
-    mutating func leave(_ ticket: Ticket, _ request: Request, keepsReservation: Bool = false) {
+    /// - Parameter staysAtHost: Whether the transfer has moved to another origin of the same host.
+    mutating func leave(_ ticket: Ticket, _ request: Request, staysAtHost: Bool = false) {
         let (host, wasProbe) = table.updateOrigin(request.origin) { origin in
             origin.runningCount -= 1
             if request.isAccepted { origin.servingCount -= 1 }
+            if request.isReserved { origin.state.withdraw() }
             return (origin.host, origin.state.withdrawn(ticket))
         }
         table.updateHost(host) { host in
             host.runningCount -= 1
-            if request.isReserved, !keepsReservation { host.limit.withdraw() }
             // A transfer that moves to another origin of the same host is still running.
-            if request.isAccepted, !keepsReservation { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
+            if request.isAccepted, !staysAtHost { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
         }
         if wasProbe { unblock(request.origin) } else { changed(request.origin) }
     }

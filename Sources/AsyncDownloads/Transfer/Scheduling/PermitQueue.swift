@@ -99,11 +99,12 @@ struct PermitQueue: Sendable {
 
     /// Adds a request for a permit, which ``grant(at:)`` grants.
     ///
-    /// The ticket determines the place in line. A retry keeps the place of its transfer: `place` is the transfer's
-    /// first ticket.
+    /// The ticket determines the place in line. A retry keeps the place of its transfer, unless the resource was
+    /// refused: the origin may accept requests for other resources, which then go first.
     ///
     /// - Parameters:
     ///   - resource: The resource of the request; nil if it was never refused.
+    ///   - place: The first ticket of the transfer; nil if this is the first one.
     ///   - retryLimit: The number of retries that the policy of the transfer permits.
     mutating func enqueue(
         for pair: OriginPair, _ resource: @autoclosure () -> ResourceID? = nil, priority: DownloadRequest.Priority,
@@ -112,11 +113,13 @@ struct PermitQueue: Sendable {
         lastNumber += 1
         latest = now ?? latest
         let origin = table.slot(of: pair, at: latest)
+        let refused = table.origin(origin).state.refusedResources
+        let keepsPlace = !refused.contains(resource())
         let slot = requests.insert(
             Request(
-                number: lastNumber, place: place?.number ?? lastNumber, origin: origin, rank: priority.rank,
-                retryLimit: retryLimit))
-        if let end = table.origin(origin).state.refusalEnd(of: resource(), at: latest) {
+                number: lastNumber, place: keepsPlace ? place?.number ?? lastNumber : lastNumber, origin: origin,
+                rank: priority.rank, retryLimit: retryLimit))
+        if let end = refused.end(of: resource(), at: latest) {
             park(slot, until: end)
         } else {
             lineUp(slot)
@@ -153,8 +156,9 @@ struct PermitQueue: Sendable {
             return false
         }
         // The permit is entered first, because an origin without requests would be removed.
-        enter(ticket, slot, reserves: !isSameHost, at: now)
-        leave(ticket, request, keepsReservation: isSameHost)
+        enter(ticket, slot, at: now)
+        if !isSameHost || request.isReserved { table.reserve(slot, countsForHost: !isSameHost, at: now) }
+        leave(ticket, request, staysAtHost: isSameHost)
         requests.update(ticket.slot) { moved in
             moved.origin = slot
             moved.isReserved = !isSameHost || request.isReserved
@@ -276,7 +280,8 @@ struct PermitQueue: Sendable {
         holderCount += 1
         turn.granted()
         leaveLine(slot)
-        enter(Ticket(number: request.number, slot: slot), request.origin, reserves: true, at: now)
+        enter(Ticket(number: request.number, slot: slot), request.origin, at: now)
+        table.reserve(request.origin, countsForHost: true, at: now)
         table.updateHost(host) { host in
             if isOldest {
                 host.passedOver = 0

@@ -95,21 +95,17 @@ struct HostLimitTests {
 // MARK: - Single inputs
 
 extension HostLimitTests {
-    private static func refused(seconds: Int) -> HostLimit.Answer { .refused(retryAfter: .seconds(seconds)) }
-
     @Test func `a cool-down halves the number once, and the number starts low again`() {
         var limit = HostLimit(.init())
         // Six, twelve, and 24 transfers.
-        for _ in 0..<18 {
-            limit.reserve(at: .zero)
-            limit.answered(limit.begin(), .accepted, runningCount: 1, at: .zero)
+        for number in 1...18 {
+            limit.answered(number, .accepted, lastNumber: number, runningCount: 1, at: .zero)
             limit.succeeded(isInDemand: true)
         }
         #expect(limit.concurrency.count == 24)
-        for _ in 0..<24 { limit.reserve(at: .zero) }
-        let numbers = (0..<24).map { _ in limit.begin() }
-        for (index, number) in numbers.enumerated() {
-            limit.answered(number, Self.refused(seconds: 1), runningCount: 24 - index, at: .seconds(1))
+        for (index, number) in (19...42).enumerated() {
+            limit.answered(
+                number, .refused(retryAfter: .seconds(1)), lastNumber: 42, runningCount: 24 - index, at: .seconds(1))
         }
         #expect(limit.concurrency.count == 6)
         for _ in 0..<100 { limit.succeeded(isInDemand: true) }
@@ -117,21 +113,58 @@ extension HostLimitTests {
     }
 
     @Test func `a request that is withdrawn or lost doesn't block a probe`() {
-        var limit = HostLimit(.init())
-        for answer in [HostLimit.Answer.accepted, Self.refused(seconds: 5)] {
-            limit.reserve(at: .zero)
-            limit.answered(limit.begin(), answer, runningCount: 1, at: .zero)
+        var (pace, lastNumber) = (OriginPace(), 0)
+        func begin(at seconds: Int) -> Int {
+            pace.reserve(lastNumber, at: .seconds(seconds))
+            lastNumber += 1
+            return lastNumber
         }
-        #expect(limit.learned?.pace.count == 1)
-        limit.reserve(at: .seconds(6))
-        limit.answered(limit.begin(), .accepted, runningCount: 1, at: .seconds(6))
-        #expect(limit.nextTime(at: .seconds(6)) == nil)
-        limit.reserve(at: .seconds(6))
-        #expect(limit.nextTime(at: .seconds(6)) != nil)
-        limit.withdraw()
-        #expect(limit.nextTime(at: .seconds(6)) == nil)
-        limit.reserve(at: .seconds(6))
-        limit.answered(limit.begin(), .nothing, runningCount: 1, at: .seconds(6))
-        #expect(limit.nextTime(at: .seconds(6)) == nil)
+        func accept(_ number: Int) {
+            pace.ended()
+            pace.accepted(number)
+        }
+        accept(begin(at: 0))
+        let refused = begin(at: 0)
+        pace.ended()
+        let isNew = pace.refused(refused, .seconds(5), lastNumber: lastNumber, at: .zero)
+        #expect(isNew)
+        #expect(pace.learned?.pace.count == 1)
+        accept(begin(at: 6))
+        #expect(pace.nextTime(at: .seconds(6)) == nil)
+        pace.reserve(lastNumber, at: .seconds(6))
+        #expect(pace.nextTime(at: .seconds(6)) != nil)
+        pace.ended()
+        #expect(pace.nextTime(at: .seconds(6)) == nil)
+    }
+
+    @Test(arguments: [1, 2, 4, 8, 24])
+    func `a host that resets the connections beyond its limit loses no file`(count: Int) {
+        for seed in Seeds.first(3) {
+            var host = SimulatedHost(.resets(count: count), seed: seed)
+            let outcome = host.run(2000)
+            #expect(outcome.finishedCount == 2000, "\(outcome)")
+            #expect(outcome.mostLosses <= 4, "\(outcome)")
+            #expect(outcome.end <= .milliseconds(50) * (2000 / count) * 2 + .seconds(10), "\(outcome)")
+        }
+    }
+
+    @Test(arguments: [(1, 32), (5, 8)])
+    func `a host that loses a few connections is still used with many transfers`(percent: Int, least: Int) {
+        for seed in Seeds.first(3) {
+            var host = SimulatedHost(.unreliable(percent: percent), seed: seed)
+            let outcome = host.run(10_000)
+            #expect(outcome.finishedCount == 10_000)
+            #expect(outcome.end <= .milliseconds(50) * (10_000 / least), "\(outcome)")
+        }
+    }
+
+    @Test(arguments: [1, 7, 20])
+    func `rule 37: resources that are always refused hardly delay the others`(count: Int) {
+        for seed in Seeds.first(3) {
+            var host = SimulatedHost(.closedResources(count: count, retryAfter: .seconds(3)), seed: seed)
+            let outcome = host.run(60 + count, until: .seconds(600))
+            #expect(outcome.finishedCount == 60, "\(outcome)")
+            #expect(outcome.lastFinish <= .seconds(count == 1 ? 1 : 20), "\(outcome)")
+        }
     }
 }

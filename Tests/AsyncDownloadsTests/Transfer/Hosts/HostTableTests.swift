@@ -42,13 +42,36 @@ struct HostTableTests {
         }
     }
 
+    @Test(arguments: [OriginPair(host: "a"), OriginPair(host: "a", port: 8443)])
+    func `rule 37: the pace that is learned from a refusal behind a redirect doesn't delay other requests`(
+        _ direct: OriginPair
+    ) throws {
+        var queue = PermitQueue(limit: 4, HostLimit.Settings())
+        let redirected = OriginPair(host: "a", via: "b")
+        for _ in 0..<3 { try answer(&queue, redirected, .accepted(), at: .zero) }
+        try answer(&queue, redirected, .refused(retryAfter: .seconds(10)), at: .zero)
+        try answer(&queue, direct, .accepted(), at: .zero)
+        let ticket = queue.enqueue(for: redirected, priority: .normal)
+        let early = queue.grant(at: .seconds(9))
+        #expect(early == [])
+        let late = queue.grant(at: .seconds(12))
+        #expect(late == [ticket])
+    }
+
     private func accept(_ queue: inout PermitQueue, host: String, at now: Duration) throws {
-        let ticket = queue.enqueue(for: OriginPair(host: host), priority: .normal)
+        try answer(&queue, OriginPair(host: host), .accepted(), at: now)
+    }
+
+    /// Sends a request, which must be permitted at once.
+    private func answer(
+        _ queue: inout PermitQueue, _ pair: OriginPair, _ answer: RequestAnswer, at now: Duration
+    ) throws {
+        let ticket = queue.enqueue(for: pair, priority: .normal)
         let ticketGrants = queue.grant(at: now)
         #expect(ticketGrants == [ticket])
         let number = queue.begin(ticket, at: now)
         let begun = try #require(number)
-        _ = queue.answered(begun, .accepted(), at: now)
+        _ = queue.answered(begun, answer, at: now)
         queue.release(ticket)
     }
 }

@@ -13,8 +13,9 @@ struct OriginStateTests {
 
     /// Sends a request, and returns its number.
     private mutating func send(_ ticket: Int = 0, at seconds: Int = 0) -> Int {
-        lastNumber += 1
         state.permitted(tickets[ticket], at: .seconds(seconds))
+        state.reserve(lastNumber, at: .seconds(seconds))
+        lastNumber += 1
         state.began(lastNumber, tickets[ticket], at: .seconds(seconds))
         return lastNumber
     }
@@ -55,13 +56,13 @@ struct OriginStateTests {
         let consequence = answer(first, .refused(retryAfter: .seconds(30), of: Self.resource))
         #expect(!consequence.isRefusal)
         #expect(nextTime(at: 1) == nil)
-        #expect(state.refusalEnd(of: Self.resource, at: .seconds(1)) == .seconds(30))
+        #expect(state.refusedResources.end(of: Self.resource, at: .seconds(1)) == .seconds(30))
         let probe = send(1, at: 1)
         #expect(nextTime(at: 1) == .seconds(30))
         answer(probe, .accepted(), at: 2)
         #expect(nextTime(at: 2) == nil)
-        #expect(state.refusalEnd(of: Self.resource, at: .seconds(2)) == .seconds(30))
-        #expect(state.refusalEnd(of: Self.resource, at: .seconds(30)) == nil)
+        #expect(state.refusedResources.end(of: Self.resource, at: .seconds(2)) == .seconds(30))
+        #expect(state.refusedResources.end(of: Self.resource, at: .seconds(30)) == nil)
         _ = send(2, at: 2)
         #expect(nextTime(at: 2) == nil)
     }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 @testable import AsyncDownloads
 
 /// A host that limits its requests or its connections, and the transfers that processes send to it, in simulated time.
@@ -14,8 +16,14 @@ struct SimulatedHost {
         case bucket(count: Int, perSecond: Int)
         /// At most `count` requests at once.
         case connections(count: Int)
+        /// At most `count` requests at once; the connections of others are reset.
+        case resets(count: Int)
+        /// This percentage of the connections is reset.
+        case unreliable(percent: Int)
         /// Every request is refused.
         case closed
+        /// Each request for one of the first `count` resources is refused with 503 and `Retry-After`.
+        case closedResources(count: Int, retryAfter: Duration)
     }
 
     /// The counts of a simulation.
@@ -28,6 +36,10 @@ struct SimulatedHost {
         var refusalCount = 0
         var end = Duration.zero
         var mostAtOnce = 0
+        /// The time at which the last transfer finished.
+        var lastFinish = Duration.zero
+        /// The maximum number of connections that one transfer has lost.
+        var mostLosses = 0
     }
 
     private enum Event {
@@ -51,6 +63,8 @@ struct SimulatedHost {
     private var eventsByNumber: [Int: Event] = [:]
     private var lastEvent = 0
     private var places: [Ticket: Ticket] = [:]
+    /// The numbers of lost connections by the first tickets.
+    private var losses: [Ticket: Int] = [:]
     private var accepted: [Duration] = []
     private var supply = 0.0
     private var supplied = Duration.zero
@@ -98,15 +112,26 @@ struct SimulatedHost {
     }
 
     private mutating func enqueue(in process: Int, place: Ticket? = nil) {
+        let resource = place.flatMap(resource)
         let ticket = Ticket(
             process: process,
-            ticket: queues[process].enqueue(host: "host", priority: .normal, place: place?.ticket))
+            ticket: queues[process].enqueue(
+                for: OriginPair(host: "host"), resource, priority: .normal, place: place?.ticket))
         places[ticket] = place ?? ticket
     }
 
+    /// Returns the resource of a transfer; nil if the host doesn't distinguish them.
+    private func resource(of place: Ticket) -> ResourceID? {
+        guard case .closedResources = rule else { return nil }
+        return ResourceID(URL.sample("https://host/").appending(path: "\(place.ticket.number)"))
+    }
+
     private mutating func begin(_ ticket: Ticket, at now: Duration) {
-        guard let begun = queues[ticket.process].begin(ticket.ticket, at: now) else {
-            return enqueue(in: ticket.process, place: places.removeValue(forKey: ticket) ?? ticket)
+        let place = places[ticket] ?? ticket
+        let resource = resource(of: place)
+        guard let begun = queues[ticket.process].begin(ticket.ticket, resource, at: now) else {
+            places[ticket] = nil
+            return enqueue(in: ticket.process, place: place)
         }
         outcome.requestCount += 1
         if let firstCoolDownEnd, now >= firstCoolDownEnd { outcome.laterRequestCount += 1 }
@@ -121,28 +146,33 @@ struct SimulatedHost {
     private mutating func handle(_ event: Event, at now: Duration) {
         switch event {
         case .arrival(let ticket, let begun):
-            let answer = answer(at: now)
+            let answer = answer(places[ticket] ?? ticket, at: now)
             if answer == .accepted {
                 current += 1
                 outcome.mostAtOnce = max(outcome.mostAtOnce, current)
             }
             add(.answer(ticket, begun, answer), at: now + delay())
         case .answer(let ticket, let begun, let answer):
-            _ = queues[ticket.process].answered(begun, RequestAnswer(answer), at: now)
+            let place = places.removeValue(forKey: ticket) ?? ticket
+            let resource = resource(of: place)
+            _ = queues[ticket.process].answered(begun, RequestAnswer(answer, of: resource), at: now)
             queues[ticket.process].release(ticket.ticket)
-            if case .refused(let retryAfter?) = answer {
+            if answer == .lost {
+                losses[place, default: 0] += 1
+                outcome.mostLosses = max(outcome.mostLosses, losses[place] ?? 0)
+                add(.retry(place: place), at: now + .seconds(1))
+            } else if case .refused(let retryAfter?) = answer {
                 outcome.refusalCount += 1
                 if let firstCoolDownEnd {
                     if now >= firstCoolDownEnd { outcome.laterRefusalCount += 1 }
                 } else {
                     firstCoolDownEnd = now + retryAfter
                 }
-                let place = places.removeValue(forKey: ticket) ?? ticket
                 add(.retry(place: place), at: now + retryAfter)
             } else {
                 current -= 1
                 outcome.finishedCount += 1
-                places[ticket] = nil
+                outcome.lastFinish = now
             }
         case .retry(let place):
             enqueue(in: place.process, place: place)
@@ -150,10 +180,15 @@ struct SimulatedHost {
     }
 
     /// Returns the decision about a request that arrives.
-    private mutating func answer(at now: Duration) -> HostLimit.Answer {
+    private mutating func answer(_ place: Ticket, at now: Duration) -> HostLimit.Answer {
         switch rule {
         case .unlimited: return .accepted
         case .closed: return .refused(retryAfter: .seconds(1))
+        case .resets(let count): return current < count ? .accepted : .lost
+        case .unreliable(let percent):
+            return Int.random(in: 0..<100, using: &generator) < percent ? .lost : .accepted
+        case .closedResources(let count, let retryAfter):
+            return place.ticket.number > count ? .accepted : .refused(retryAfter: retryAfter)
         case .fixedWindow(let count, let period, let offset):
             let index = Int((now + offset) / period)
             let start = period * index - offset
@@ -186,10 +221,11 @@ struct SimulatedHost {
 }
 
 extension RequestAnswer {
-    fileprivate init(_ answer: HostLimit.Answer) {
+    fileprivate init(_ answer: HostLimit.Answer, of resource: ResourceID?) {
         switch answer {
         case .accepted: self = .accepted()
-        case .refused(let retryAfter): self = .refused(retryAfter: retryAfter)
+        case .refused(let retryAfter): self = .refused(retryAfter: retryAfter, of: resource)
+        case .lost: self = .lost
         case .nothing: self = .nothing
         }
     }
