@@ -6,8 +6,8 @@ extension Downloader {
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait, that run, or whose outcome hasn't been delivered; `nil`
     ///     for twice the number of transfers that the downloader may run. A value below 1 counts as 1. The limits of
-    ///     the downloader apply as well. Up to 10,000 additional downloads may wait for hosts that can't be reached or
-    ///     have asked for a delay.
+    ///     the downloader apply as well. Up to 10,000 additional downloads may wait for retries, or for hosts that don't
+    ///     answer, can't be reached, or have asked for a delay.
     public func batch<Requests: Sequence<DownloadRequest>>(
         _ requests: Requests, limit: Int? = nil
     ) -> DownloadBatch<Requests> {
@@ -20,8 +20,8 @@ extension Downloader {
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait, that run, or whose outcome hasn't been delivered; `nil`
     ///     for twice the number of transfers that the downloader may run. A value below 1 counts as 1. The limits of
-    ///     the downloader apply as well. Up to 10,000 additional downloads may wait for hosts that can't be reached or
-    ///     have asked for a delay.
+    ///     the downloader apply as well. Up to 10,000 additional downloads may wait for retries, or for hosts that don't
+    ///     answer, can't be reached, or have asked for a delay.
     public func batch<Requests: AsyncSequence>(
         _ requests: Requests, limit: Int? = nil
     ) -> AsyncDownloadBatch<Requests>
@@ -93,8 +93,8 @@ extension Downloader {
     ///     duplicates.
     ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
     ///     twice the number of transfers that the downloader may run. A value below 1 counts as 1. The limits of the
-    ///     downloader apply as well. If the limit isn't 1, up to 10,000 additional downloads may wait for hosts that
-    ///     can't be reached or have asked for a delay.
+    ///     downloader apply as well. If the limit isn't 1, up to 10,000 additional downloads may wait for retries, or for
+    ///     hosts that don't answer, can't be reached, or have asked for a delay.
     ///   - body: A closure that is called once for each request, when its download has ended. It runs in the child task
     ///     of the download, on no particular actor, and concurrently with at most `limit - 1` other calls. Mark a
     ///     closure that changes a user interface with `@MainActor`. If the limit is 1, the calls are made one after
@@ -125,8 +125,8 @@ extension Downloader {
     ///     ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
     ///     twice the number of transfers that the downloader may run. A value below 1 counts as 1. The limits of the
-    ///     downloader apply as well. If the limit isn't 1, up to 10,000 additional downloads may wait for hosts that
-    ///     can't be reached or have asked for a delay.
+    ///     downloader apply as well. If the limit isn't 1, up to 10,000 additional downloads may wait for retries, or for
+    ///     hosts that don't answer, can't be reached, or have asked for a delay.
     ///   - body: A closure that is called once for each request, when its download has ended, concurrently with at most
     ///     `limit - 1` other calls.
     /// - Throws: The first error that `body` or the sequence of requests throws, or a ``DownloadError`` with the code
@@ -183,6 +183,14 @@ extension Downloader {
                 }
             }
         }
+    }
+
+    /// Whether another download could run at once, because a permit is free that no waiting download can use now.
+    package var hasFreePermit: Bool { environment.scheduler.hasFreePermit }
+
+    /// Calls `body`, on any thread, whenever ``hasFreePermit`` may have become true.
+    package func observeFreePermits(_ body: @escaping @Sendable () -> Void) {
+        _ = environment.scheduler.observeRoom(body)
     }
 
     /// Returns the limit of a batch: at least one; by default, twice the number of transfers that may run.

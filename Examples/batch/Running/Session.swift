@@ -25,19 +25,18 @@ actor Session {
     private var quiescence: CheckedContinuation<Void, Never>?
     /// The number of downloads that have started and haven't ended.
     private var openCount = 0
-    /// The IDs of the downloads that wait for a host that can't be reached or asks to wait; they leave their places in the
-    /// window to others.
-    private var heldUp: Set<Int> = []
-    private var room: CheckedContinuation<Void, Never>?
+    private let room = RoomSignal()
 
-    private static let mostHeldUp = 2048
+    /// The maximum number of open downloads, in addition to the window, that wait for hosts or for retries.
+    private static let mostAdditional = 2048
 
     /// Creates a session.
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the downloader, which the session shuts down.
     ///   - settings: The settings that are added to each request.
-    ///   - window: The number of requests that are open at the same time; the downloader's limits apply as well.
+    ///   - window: The number of downloads that are open at the same time; the downloader's limits apply as well. More
+    ///     downloads are open while these can't use all permits of the downloader.
     ///   - console: The console that shows the events.
     ///   - results: The receiver of the results.
     ///   - observer: A closure that receives the events.
@@ -53,6 +52,7 @@ actor Session {
         self.results = results
         self.observer = observer
         start = clock.now
+        downloader.observeFreePermits { [room] in room.signal() }
     }
 
     /// Downloads the items, starting them in their order.
@@ -66,7 +66,7 @@ actor Session {
             var startedCount = 0
             while !isStopping {
                 count(source)
-                while !hasRoom { await withCheckedContinuation { room = $0 } }
+                while !hasRoom { await room.wait() }
                 // The group keeps the results of the tasks that have ended.
                 while startedCount > openCount {
                     await group.next()
@@ -102,12 +102,8 @@ actor Session {
 
     private var now: Duration { clock.now - start }
 
-    private var hasRoom: Bool { openCount < window + min(heldUp.count, Self.mostHeldUp) }
-
-    private func offerRoom() {
-        guard hasRoom else { return }
-        room?.resume()
-        room = nil
+    private var hasRoom: Bool {
+        openCount < window || openCount < window + Self.mostAdditional && downloader.hasFreePermit
     }
 
     private func count(_ source: some ItemSource) {
@@ -139,11 +135,6 @@ actor Session {
         console.finish(outcome.tally, isSummaryShown: outcome.fullDisk == nil)
         if let failure = StandardOutput.failure { outcome.outputFailures.append(failure.description) }
     }
-}
-
-extension WaitingReason {
-    /// Whether the host of a download can't be reached, or asks to wait.
-    fileprivate var isOfHost: Bool { end != nil }
 }
 
 // MARK: - One download
@@ -188,8 +179,7 @@ extension Session {
         outcome.tally.fetched += open.fetchedByteCount
         removeRunning(open.id)
         openCount -= 1
-        heldUp.remove(open.id)
-        offerRoom()
+        room.signal()
     }
 
     @inline(never)
@@ -245,12 +235,6 @@ extension Session {
 
     @inline(never)
     private func record(_ event: DownloadEvent, of id: Int) {
-        if case .waiting(let reason) = event, reason.isOfHost {
-            heldUp.insert(id)
-            offerRoom()
-        } else {
-            heldUp.remove(id)
-        }
         switch event {
         case .finished(let file):
             outcome.tally.finished += 1

@@ -59,6 +59,7 @@ struct OriginState: Sendable {
     /// Whether announcements are ignored, because a request was accepted during an announced cool-down.
     private var ignoresAnnouncements = false
     private(set) var pace = OriginPace()
+    var silence = OriginSilence()
 
     init(hasAnswered: Bool) {
         self.hasAnswered = hasAnswered
@@ -66,7 +67,7 @@ struct OriginState: Sendable {
 
     /// Returns whether the value has to be kept while no transfer uses the origin.
     func isWorthKeeping(at now: Duration) -> Bool {
-        if ignoresAnnouncements || pace.learned != nil || delaysRequests(at: now) { return true }
+        if silence.isPresent || ignoresAnnouncements || pace.learned != nil || delaysRequests(at: now) { return true }
         if case .unreachable = condition { return true }
         return false
     }
@@ -173,6 +174,7 @@ extension OriginState {
     /// - Parameter ticket: The permit; nil for an extra request.
     mutating func began(_ number: Int, _ ticket: PermitQueue.Ticket?, at now: Duration) {
         guard let ticket else { return }
+        silence.began(at: now)
         if probe == .permitted(ticket) { probe = nil }
         if needsProbe(at: now), probe == nil || now >= probeEnd { setProbe(.sent(number), at: now) }
     }
@@ -201,8 +203,13 @@ extension OriginState {
     }
 
     /// Records the answer to a request; called once for each request.
-    mutating func answered(_ number: Int, _ answer: RequestAnswer, _ context: Context) -> Consequence {
+    ///
+    /// - Parameter isExtra: Whether the request had no permit.
+    mutating func answered(
+        _ number: Int, _ answer: RequestAnswer, isExtra: Bool = false, _ context: Context
+    ) -> Consequence {
         pace.ended()
+        silence.ended(isAwaited: !isExtra, isResponse: answer.isResponse, at: context.now)
         let wasProbe = probe == .sent(number)
         if wasProbe { probe = nil }
         // A connection that was established before the outage says nothing about the present.

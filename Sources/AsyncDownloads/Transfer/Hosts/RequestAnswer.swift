@@ -21,6 +21,14 @@ enum RequestAnswer: Sendable {
 }
 
 extension RequestAnswer {
+    /// Whether the origin has sent a response.
+    var isResponse: Bool {
+        switch self {
+        case .accepted, .refused, .failed: true
+        case .lost, .unreachable, .unanswered, .nothing: false
+        }
+    }
+
     /// - Parameter longest: The longest delay that is respected in full (rule 37).
     init(
         _ head: ResponseHead, of resource: @autoclosure () -> ResourceID, longest: Duration,

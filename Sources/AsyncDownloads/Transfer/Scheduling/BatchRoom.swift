@@ -28,7 +28,7 @@ final class BatchRoom: Sendable {
         (self.downloader, self.limit) = (downloader, limit)
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (self.changes, self.change) = (changes, change)
-        observer = downloader.environment.scheduler.observeHeldUp { change.yield() }
+        observer = downloader.environment.scheduler.observeRoom { change.yield() }
     }
 
     /// Ends the observation of the scheduler; must be called once.

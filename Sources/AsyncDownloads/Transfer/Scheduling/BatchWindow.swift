@@ -75,7 +75,7 @@ final class BatchWindow: Sendable {
     init(_ downloader: Downloader, limit: Int) {
         self.downloader = downloader
         self.limit = limit
-        let observer = scheduler.observeHeldUp { [weak self] in self?.othersWait() }
+        let observer = scheduler.observeRoom { [weak self] in self?.othersWait() }
         state.withLock { $0.observer = observer }
     }
 

@@ -1,4 +1,5 @@
-/// The number of downloads of a batch that are waiting because their hosts are unreachable or ask for a delay.
+/// The number of downloads of a batch that are waiting because their hosts don't answer, are unreachable, or ask for a
+/// delay, or because they have failed and will be retried.
 ///
 /// Other downloads may run in their place. Counting them takes time proportional to the size of the batch, so they are
 /// counted again only if the batch would otherwise have no room, or if their number in the whole downloader has changed
@@ -34,14 +35,14 @@ struct HeldUpDownloads: Sendable {
 }
 
 extension Download {
-    /// Whether the download is waiting because its origin is unreachable or asks for a delay.
+    /// Whether the download is waiting because of the state of its origin, or for a retry.
     fileprivate var isHeldUp: Bool {
         guard let transfer = foregroundTransfer else { return false }
-        let ticket =
+        let (ticket, isBackingOff) =
             switch transfer.currentStage {
-            case .queued(let queued): queued.ticket
-            case .active(let active): active.withState { $0.permit.ticket }
+            case .queued(let queued): (queued.ticket, false)
+            case .active(let active): active.withState { ($0.permit.ticket, $0.machine.phase == .backingOff) }
             }
-        return ticket.map { transfer.environment.scheduler.hindrance(of: $0) != nil } ?? false
+        return ticket.map { transfer.environment.scheduler.isHeldUp($0) } ?? isBackingOff
     }
 }

@@ -69,6 +69,7 @@ extension PermitQueue {
             origin.unansweredCount += 1
             origin.state.began(number, ticket, at: now)
         }
+        silences[slot] = table.origin(slot).state.silence.startTime
         return Begun(number: number, origin: slot, ticket: ticket)
     }
 
@@ -88,7 +89,8 @@ extension PermitQueue {
         let isIgnored = begun.ticket == nil && !answer.isAccepted
         let consequence = table.updateOrigin(slot) { origin in
             origin.unansweredCount -= 1
-            return origin.state.answered(begun.number, isIgnored ? .nothing : answer, context)
+            return origin.state.answered(
+                begun.number, isIgnored ? .nothing : answer, isExtra: begun.ticket == nil, context)
         }
         let meaning = isIgnored ? .nothing : answer.ofHost(isRefusal: consequence.isRefusal)
         table.updateHost(host) { host in
@@ -127,14 +129,6 @@ extension PermitQueue {
 
 extension RequestAnswer {
     fileprivate var isAccepted: Bool { if case .accepted = self { true } else { false } }
-
-    /// Whether the origin has sent a response.
-    fileprivate var isResponse: Bool {
-        switch self {
-        case .accepted, .refused, .failed: true
-        case .lost, .unreachable, .unanswered, .nothing: false
-        }
-    }
 
     /// Returns the meaning of the answer for the limits of the host.
     ///
@@ -178,93 +172,5 @@ extension PermitQueue {
             if request.isAccepted, !staysAtHost { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
         }
         if wasProbe { unblock(request.origin) } else { changed(request.origin) }
-    }
-}
-
-// MARK: - Lines
-
-extension PermitQueue {
-    /// Returns the slot of the waiting request of a host that is first by priority.
-    func mostUrgent(ofHost host: Int32) -> Int32? {
-        table.host(host).urgentOrigins.first.flatMap { mostUrgent(of: $0.key) }
-    }
-
-    /// Returns the slot of the waiting request of a host that is first by age.
-    func oldest(ofHost host: Int32) -> Int32? { table.host(host).oldestOrigins.first.flatMap { oldest(of: $0.key) } }
-
-    private func mostUrgent(of origin: Int32) -> Int32? {
-        table.origin(origin).lines.lazy.compactMap(\.first).first
-    }
-
-    private func oldest(of origin: Int32) -> Int32? {
-        table.origin(origin).lines.lazy.compactMap(\.first).min { requests[$0].order < requests[$1].order }
-    }
-
-    /// Makes a request wait outside the lines.
-    mutating func park(_ slot: Int32, until end: Duration) {
-        parked[slot] = end
-        requests.update(slot) { $0.isParked = true }
-        table.updateOrigin(requests[slot].origin) { $0.parkedCount += 1 }
-    }
-
-    /// Ends a request's wait outside the lines; a call of ``lineUp(_:)`` or ``changed(_:)`` must follow.
-    mutating func unpark(_ slot: Int32) {
-        parked[slot] = nil
-        requests.update(slot) { $0.isParked = false }
-        table.updateOrigin(requests[slot].origin) { $0.parkedCount -= 1 }
-    }
-
-    mutating func lineUp(_ slot: Int32) {
-        let request = requests[slot]
-        let host = table.updateOrigin(request.origin) { origin in
-            origin.lines[HostTable.OriginEntry.line(request.rank)].insert(slot, in: &requests)
-            origin.waitingCount += 1
-            if !request.isPatient { origin.impatientCount += 1 }
-            return origin.host
-        }
-        table.updateHost(host) { $0.waitingCount += 1 }
-        // A request that isn't patient may be sent immediately.
-        if request.isPatient { changed(request.origin) } else { unblock(request.origin) }
-    }
-
-    /// Removes a waiting request from its line; a call of ``changed(_:)`` must follow.
-    mutating func leaveLine(_ slot: Int32) {
-        let request = requests[slot]
-        let host = table.updateOrigin(request.origin) { origin in
-            origin.lines[HostTable.OriginEntry.line(request.rank)].remove(slot, in: &requests)
-            origin.waitingCount -= 1
-            if !request.isPatient { origin.impatientCount -= 1 }
-            return origin.host
-        }
-        table.updateHost(host) { $0.waitingCount -= 1 }
-    }
-
-    /// Updates the positions of an origin and its host in the lines, and removes the origin or the host if it has no
-    /// requests.
-    mutating func changed(_ slot: Int32) {
-        if table.origin(slot).waitingCount == 0 {
-            pausedOrigins[slot] = nil
-            table.updateOrigin(slot) { $0.isBlocked = false }
-        }
-        let origin = table.origin(slot)
-        let heldUp = origin.isBlocked && origin.state.hindrance(at: latest) != nil ? origin.waitingCount : 0
-        self.heldUp.change(by: heldUp - origin.heldUpCount)
-        table.updateOrigin(slot) { $0.heldUpCount = heldUp }
-        let urgent = origin.isBlocked ? nil : mostUrgent(of: slot).map { requests[$0].position }
-        let oldest = origin.isBlocked ? nil : oldest(of: slot).map { requests[$0].order }
-        table.updateHost(origin.host) { host in
-            host.urgentOrigins[slot] = urgent
-            host.oldestOrigins[slot] = oldest
-        }
-        hostChanged(origin.host)
-        table.removeIfIdle(slot, at: latest)
-    }
-
-    mutating func hostChanged(_ slot: Int32) {
-        let host = table.host(slot)
-        if host.waitingCount == 0 { pausedHosts[slot] = nil }
-        let mayRun = host.isBelowLimit && pausedHosts[slot] == nil
-        urgentHeads[slot] = mayRun ? host.urgentOrigins.first?.order : nil
-        oldestHeads[slot] = mayRun ? host.oldestOrigins.first?.order : nil
     }
 }

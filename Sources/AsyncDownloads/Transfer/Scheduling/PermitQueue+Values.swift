@@ -36,13 +36,15 @@ extension PermitQueue {
         }
     }
 
-    /// The position of a request: by priority, then by its place in line.
+    /// The position of a request: requests to silent origins last, then by priority, then by the place in line.
     struct Position: Comparable, Sendable {
+        var isSilent = false
         let rank: Int8
         let place: Int
         let number: Int
 
         static func < (left: Self, right: Self) -> Bool {
+            if left.isSilent != right.isSilent { return right.isSilent }
             if left.rank != right.rank { return left.rank > right.rank }
             return left.place != right.place ? left.place < right.place : left.number < right.number
         }
@@ -69,7 +71,11 @@ extension PermitQueue {
 
         /// Whether the request waits while its origin can't be reached.
         var isPatient: Bool { retryLimit > 0 }
-        var position: Position { Position(rank: rank, place: place, number: number) }
+
+        func position(isSilent: Bool) -> Position {
+            Position(isSilent: isSilent, rank: rank, place: place, number: number)
+        }
+
         /// The position among requests of the same origin and rank.
         var order: Position { Position(rank: 0, place: place, number: number) }
     }

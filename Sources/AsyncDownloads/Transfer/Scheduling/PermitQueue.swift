@@ -6,14 +6,15 @@
 /// host is below its limit, so that a stream of urgent requests doesn't starve the others. A host at its limit, or an
 /// origin that accepts no requests, delays only its own requests.
 ///
-/// A transfer that has all bytes may yield its permit while it verifies and places the file. Another transfer then gets
-/// a permit if no more than `openLimit` transfers have open files.
+/// A transfer that has all bytes may yield its permit while it verifies and places the file. The permits of transfers
+/// whose origins are silent are lent to transfers of other origins. In both cases, another transfer gets a permit only if
+/// no more than `openLimit` transfers have open files.
 ///
 /// A permit includes one request to the host. Each additional request requires a call of ``begin(_:_:at:)``.
 ///
 /// Every operation and every single grant takes O(log n) steps for n requests in the queue.
 struct PermitQueue: Sendable {
-    private let limit: Int
+    let limit: Int
     private let openLimit: Int
     var requests = SlotTable<Request>()
     var table: HostTable
@@ -21,13 +22,15 @@ struct PermitQueue: Sendable {
     var pausedHosts = Heap<Int32, Duration>()
     /// The origins to which no request may currently be sent, with the end of that time.
     var pausedOrigins = Heap<Int32, Duration>()
+    /// The origins with unanswered requests that aren't silent, with the times at which they become silent.
+    var silences = Heap<Int32, Duration>()
     /// The requests whose resources are refused, with the end of that time.
     var parked = Heap<Int32, Duration>()
     /// The first requests in line by priority and by age, one for each host below its limit.
     var urgentHeads = Heap<Int32, Position>()
     var oldestHeads = Heap<Int32, Position>()
     private var lastNumber = 0
-    private var turn = AgeTurn()
+    var turn = AgeTurn()
     var jitter: SplitMix64
     /// The time of the last operation that depends on the time.
     var latest = Duration.zero
@@ -41,12 +44,17 @@ struct PermitQueue: Sendable {
     /// The number of requests whose transfers have yielded their permits and still have open files.
     private(set) var finishingCount = 0
 
-    /// The requests that are waiting because their origins are unreachable or ask for a delay, as far as the queue has
-    /// noticed.
+    /// The requests that are waiting because their origins are silent, are unreachable, or ask for a delay, as far as the
+    /// queue has noticed.
     struct HeldUp: Sendable {
         fileprivate(set) var count = 0
-        /// The sum of the absolute changes of the number.
+        /// The sum of the absolute changes of the number, and the number of released permits, whose transfers may wait
+        /// for a retry.
         fileprivate(set) var changeCount = 0
+
+        fileprivate mutating func released() {
+            changeCount += 1
+        }
 
         mutating func change(by difference: Int) {
             count += difference
@@ -59,8 +67,14 @@ struct PermitQueue: Sendable {
     /// The number of requests that are waiting for a permit.
     var waitingCount: Int { requests.count - holderCount - finishingCount }
 
-    /// Whether the limits allow another permit.
-    private var hasRoom: Bool { holderCount < limit && holderCount + finishingCount < openLimit }
+    /// The number of permits whose transfers have received no answer from a silent origin.
+    var lentCount = 0
+
+    /// Whether the limits allow another permit for an origin that isn't silent.
+    var hasRoom: Bool {
+        let lentCount = limit > 1 ? lentCount : 0
+        return holderCount - lentCount < limit && holderCount + finishingCount < openLimit
+    }
 
     /// Returns the number of requests that have a permit for the host.
     func runningCount(_ host: String) -> Int { table.host(named: host)?.runningCount ?? 0 }
@@ -73,7 +87,9 @@ struct PermitQueue: Sendable {
 
     /// The earliest time at which ``grant(at:)`` may grant a permit without another change of the queue.
     var nextTime: Duration? {
-        [pausedHosts.first?.order, pausedOrigins.first?.order, parked.first?.order].compactMap { $0 }.min()
+        let silence = waitingCount > 0 ? silences.first?.order : nil
+        return [pausedHosts.first?.order, pausedOrigins.first?.order, parked.first?.order, silence]
+            .compactMap { $0 }.min()
     }
 
     /// Creates an empty queue; a limit below 1 counts as 1.
@@ -187,6 +203,7 @@ struct PermitQueue: Sendable {
             changed(request.origin)
         case .running:
             holderCount -= 1
+            heldUp.released()
             leave(ticket, request)
         case .finishing:
             finishingCount -= 1
@@ -207,6 +224,10 @@ struct PermitQueue: Sendable {
             unpark(slot)
             lineUp(slot)
         }
+        while let (origin, time) = silences.first, time <= now {
+            table.updateOrigin(origin) { $0.state.silence.begin() }
+            changed(origin)
+        }
         while hasRoom, let slot = next(at: now) {
             run(slot, at: now)
             granted.append(Ticket(number: requests[slot].number, slot: slot))
@@ -217,61 +238,6 @@ struct PermitQueue: Sendable {
     func request(_ ticket: Ticket) -> Request? {
         guard let request = requests.element(in: ticket.slot), request.number == ticket.number else { return nil }
         return request
-    }
-
-    /// Returns the slot of the request that gets the next permit, or nil if no request can run.
-    ///
-    /// Each host also counts its grants. Otherwise, a request would starve if its host were at its limit at every grant
-    /// by age. Two successive grants are never made by age, so the most urgent request gets at least one of any two
-    /// grants.
-    private mutating func next(at now: Duration) -> Int32? {
-        guard let host = firstHost(\.urgentHeads, \.urgentOrigins, at: now), let urgent = mostUrgent(ofHost: host)
-        else { return nil }
-        var chosen = urgent
-        if !turn.wasByAge {
-            if turn.isDue, let host = firstHost(\.oldestHeads, \.oldestOrigins, at: now),
-                let oldest = oldest(ofHost: host)
-            {
-                turn.isDue = false
-                chosen = oldest
-            } else if table.host(host).passedOver >= AgeTurn.period - 1 {
-                while let origin = table.host(host).oldestOrigins.first?.key, blocks(origin, at: now) {}
-                chosen = oldest(ofHost: host) ?? urgent
-            }
-        }
-        turn.wasByAge = chosen != urgent
-        return chosen
-    }
-
-    /// Returns the host of the first request in line, after removing hosts and origins to which no request may be sent.
-    private mutating func firstHost(
-        _ heads: KeyPath<Self, Heap<Int32, Position>>, _ origins: KeyPath<HostTable.HostEntry, Heap<Int32, Position>>,
-        at now: Duration
-    ) -> Int32? {
-        while let host = self[keyPath: heads].first?.key {
-            if let origin = table.host(host)[keyPath: origins].first?.key, blocks(origin, at: now) { continue }
-            guard let time = table.host(host).limit.nextTime(at: now) else { return host }
-            pausedHosts[host] = time
-            hostChanged(host)
-        }
-        return nil
-    }
-
-    /// Blocks an origin to which no request may be sent now, and returns whether the origin was blocked.
-    private mutating func blocks(_ slot: Int32, at now: Duration) -> Bool {
-        let origin = table.origin(slot)
-        guard let time = origin.state.nextTime(hasImpatient: origin.impatientCount > 0, at: now) else { return false }
-        pausedOrigins[slot] = time
-        table.updateOrigin(slot) { $0.isBlocked = true }
-        changed(slot)
-        return true
-    }
-
-    /// Unblocks an origin; the next grant determines whether a request may be sent to it.
-    mutating func unblock(_ slot: Int32) {
-        pausedOrigins[slot] = nil
-        table.updateOrigin(slot) { $0.isBlocked = false }
-        changed(slot)
     }
 
     private mutating func run(_ slot: Int32, at now: Duration) {

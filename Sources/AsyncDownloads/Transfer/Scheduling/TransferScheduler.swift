@@ -12,7 +12,7 @@ final class TransferScheduler: Sendable {
         var receivers = PermitReceivers()
         /// The notices that have not been delivered to the receivers and the observers.
         var notices = Notices()
-        /// The observers of ``heldUp``, and the number of changes that they have been notified of.
+        /// The observers of ``heldUp`` and ``hasFreePermit``, and the number of changes that they have been notified of.
         var observers: [Int: @Sendable () -> Void] = [:]
         var lastObserver = 0
         var observedCount = 0
@@ -178,11 +178,18 @@ final class TransferScheduler: Sendable {
         state.withLock { $0.queue.table.updateConnections(of: origin, at: time.now, body) }
     }
 
-    /// The transfers that are waiting because their origins are unreachable or ask for a delay.
+    /// The transfers that are waiting because of the states of their origins.
     var heldUp: PermitQueue.HeldUp { state.withLock { $0.queue.heldUp } }
 
-    /// Calls `body`, on any thread, after each change of ``heldUp``, until ``removeObserver(_:)`` is called.
-    func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {
+    /// Returns whether a request is waiting because of the state of its origin.
+    func isHeldUp(_ ticket: PermitQueue.Ticket) -> Bool { state.withLock { $0.queue.isHeldUp(ticket) } }
+
+    /// Whether a permit is free that no waiting transfer can use now.
+    var hasFreePermit: Bool { state.withLock { $0.queue.hasRoom } }
+
+    /// Calls `body`, on any thread, after each change of ``heldUp``, and while ``hasFreePermit`` is true, after each change
+    /// of the queue, until ``removeObserver(_:)`` is called.
+    func observeRoom(_ body: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.lastObserver += 1
             state.observers[state.lastObserver] = body
@@ -242,7 +249,9 @@ final class TransferScheduler: Sendable {
     private func takeNotices(_ state: inout State) -> Notices {
         defer { state.notices = Notices() }
         var notices = state.notices
-        if state.queue.heldUp.changeCount > state.observedCount { notices.observers = Array(state.observers.values) }
+        if state.queue.heldUp.changeCount > state.observedCount || state.queue.hasRoom, !state.observers.isEmpty {
+            notices.observers = Array(state.observers.values)
+        }
         state.observedCount = state.queue.heldUp.changeCount
         return notices
     }

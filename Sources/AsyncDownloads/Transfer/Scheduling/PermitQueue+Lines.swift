@@ -1,0 +1,166 @@
+// MARK: - The next permit
+
+extension PermitQueue {
+    /// Returns the slot of the request that gets the next permit, or nil if no request can run.
+    ///
+    /// Each host also counts its grants. Otherwise, a request would starve if its host were at its limit at every grant
+    /// by age. Two successive grants are never made by age, so the most urgent request gets at least one of any two
+    /// grants.
+    mutating func next(at now: Duration) -> Int32? {
+        guard let host = firstHost(\.urgentHeads, \.urgentOrigins, at: now), let urgent = mostUrgent(ofHost: host)
+        else { return nil }
+        // Only lent permits are left.
+        if holderCount >= limit { return isSilent(urgent) ? nil : urgent }
+        var chosen = urgent
+        if !turn.wasByAge {
+            if turn.isDue, let host = firstHost(\.oldestHeads, \.oldestOrigins, at: now),
+                let oldest = oldest(ofHost: host)
+            {
+                turn.isDue = false
+                chosen = oldest
+            } else if table.host(host).passedOver >= AgeTurn.period - 1 {
+                while let origin = table.host(host).oldestOrigins.first?.key, blocks(origin, at: now) {}
+                chosen = oldest(ofHost: host) ?? urgent
+            }
+        }
+        turn.wasByAge = chosen != urgent
+        return chosen
+    }
+
+    /// Returns the host of the first request in line, after removing hosts and origins to which no request may be sent.
+    private mutating func firstHost(
+        _ heads: KeyPath<Self, Heap<Int32, Position>>, _ origins: KeyPath<HostTable.HostEntry, Heap<Int32, Position>>,
+        at now: Duration
+    ) -> Int32? {
+        while let host = self[keyPath: heads].first?.key {
+            if let origin = table.host(host)[keyPath: origins].first?.key, blocks(origin, at: now) { continue }
+            guard let time = table.host(host).limit.nextTime(at: now) else { return host }
+            pausedHosts[host] = time
+            hostChanged(host)
+        }
+        return nil
+    }
+
+    /// Blocks an origin to which no request may be sent now, and returns whether the origin was blocked.
+    private mutating func blocks(_ slot: Int32, at now: Duration) -> Bool {
+        let origin = table.origin(slot)
+        guard let time = origin.state.nextTime(hasImpatient: origin.impatientCount > 0, at: now) else { return false }
+        pausedOrigins[slot] = time
+        table.updateOrigin(slot) { $0.isBlocked = true }
+        changed(slot)
+        return true
+    }
+
+    /// Unblocks an origin; the next grant determines whether a request may be sent to it.
+    mutating func unblock(_ slot: Int32) {
+        pausedOrigins[slot] = nil
+        table.updateOrigin(slot) { $0.isBlocked = false }
+        changed(slot)
+    }
+
+    /// Returns whether a request is waiting because of the state of its origin.
+    func isHeldUp(_ ticket: Ticket) -> Bool {
+        guard let request = request(ticket), request.stage == .waiting else { return false }
+        return request.isParked || isHeldUp(table.origin(request.origin))
+    }
+
+    private func isSilent(_ slot: Int32) -> Bool { table.origin(requests[slot].origin).state.silence.isPresent }
+}
+
+// MARK: - Lines of waiting requests
+
+extension PermitQueue {
+    /// Returns the slot of the waiting request of a host that is first by priority.
+    func mostUrgent(ofHost host: Int32) -> Int32? {
+        table.host(host).urgentOrigins.first.flatMap { mostUrgent(of: $0.key) }
+    }
+
+    /// Returns the slot of the waiting request of a host that is first by age.
+    func oldest(ofHost host: Int32) -> Int32? { table.host(host).oldestOrigins.first.flatMap { oldest(of: $0.key) } }
+
+    private func mostUrgent(of origin: Int32) -> Int32? {
+        table.origin(origin).lines.lazy.compactMap(\.first).first
+    }
+
+    private func oldest(of origin: Int32) -> Int32? {
+        table.origin(origin).lines.lazy.compactMap(\.first).min { requests[$0].order < requests[$1].order }
+    }
+
+    /// Makes a request wait outside the lines.
+    mutating func park(_ slot: Int32, until end: Duration) {
+        parked[slot] = end
+        requests.update(slot) { $0.isParked = true }
+        table.updateOrigin(requests[slot].origin) { $0.parkedCount += 1 }
+    }
+
+    /// Ends a request's wait outside the lines; a call of ``lineUp(_:)`` or ``changed(_:)`` must follow.
+    mutating func unpark(_ slot: Int32) {
+        parked[slot] = nil
+        requests.update(slot) { $0.isParked = false }
+        table.updateOrigin(requests[slot].origin) { $0.parkedCount -= 1 }
+    }
+
+    mutating func lineUp(_ slot: Int32) {
+        let request = requests[slot]
+        let host = table.updateOrigin(request.origin) { origin in
+            origin.lines[HostTable.OriginEntry.line(request.rank)].insert(slot, in: &requests)
+            origin.waitingCount += 1
+            if !request.isPatient { origin.impatientCount += 1 }
+            return origin.host
+        }
+        table.updateHost(host) { $0.waitingCount += 1 }
+        // A request that isn't patient may be sent immediately.
+        if request.isPatient { changed(request.origin) } else { unblock(request.origin) }
+    }
+
+    /// Removes a waiting request from its line; a call of ``changed(_:)`` must follow.
+    mutating func leaveLine(_ slot: Int32) {
+        let request = requests[slot]
+        let host = table.updateOrigin(request.origin) { origin in
+            origin.lines[HostTable.OriginEntry.line(request.rank)].remove(slot, in: &requests)
+            origin.waitingCount -= 1
+            if !request.isPatient { origin.impatientCount -= 1 }
+            return origin.host
+        }
+        table.updateHost(host) { $0.waitingCount -= 1 }
+    }
+
+    /// Updates the positions of an origin and its host in the lines, and removes the origin or the host if it has no
+    /// requests.
+    mutating func changed(_ slot: Int32) {
+        if table.origin(slot).waitingCount == 0 {
+            pausedOrigins[slot] = nil
+            table.updateOrigin(slot) { $0.isBlocked = false }
+        }
+        let origin = table.origin(slot)
+        let heldUp = isHeldUp(origin) ? origin.waitingCount : 0
+        self.heldUp.change(by: heldUp - origin.heldUpCount)
+        let lent = origin.state.silence.isPresent ? origin.runningCount - origin.servingCount : 0
+        lentCount += lent - origin.lentCount
+        table.updateOrigin(slot) { ($0.heldUpCount, $0.lentCount) = (heldUp, lent) }
+        silences[slot] = origin.state.silence.startTime
+        let urgent =
+            origin.isBlocked
+            ? nil : mostUrgent(of: slot).map { requests[$0].position(isSilent: origin.state.silence.isPresent) }
+        let oldest = origin.isBlocked ? nil : oldest(of: slot).map { requests[$0].order }
+        table.updateHost(origin.host) { host in
+            host.urgentOrigins[slot] = urgent
+            host.oldestOrigins[slot] = oldest
+        }
+        hostChanged(origin.host)
+        table.removeIfIdle(slot, at: latest)
+    }
+
+    /// Returns whether the waiting requests of an origin wait because of its state.
+    private func isHeldUp(_ origin: HostTable.OriginEntry) -> Bool {
+        origin.state.silence.isPresent || origin.isBlocked && origin.state.hindrance(at: latest) != nil
+    }
+
+    mutating func hostChanged(_ slot: Int32) {
+        let host = table.host(slot)
+        if host.waitingCount == 0 { pausedHosts[slot] = nil }
+        let mayRun = host.isBelowLimit && pausedHosts[slot] == nil
+        urgentHeads[slot] = mayRun ? host.urgentOrigins.first?.order : nil
+        oldestHeads[slot] = mayRun ? host.oldestOrigins.first?.order : nil
+    }
+}

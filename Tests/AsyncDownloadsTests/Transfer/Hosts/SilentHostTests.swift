@@ -1,0 +1,153 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Hosts that don't answer, together with a host that does, in simulated time.
+@Suite(.endsWhenHung)
+struct SilentHostTests {
+    /// The behavior of a host.
+    private enum Behavior {
+        /// Each request is answered, and its transfer ends, after this time.
+        case answers(Duration)
+        /// A connection is accepted, and nothing is sent until the idle timeout.
+        case silent(Duration)
+        /// No connection is established until the timeout.
+        case unreachable(Duration)
+    }
+
+    private struct Transfer {
+        let host: String
+        let behavior: Behavior
+        var place: PermitQueue.Ticket?
+        var attemptCount = 0
+    }
+
+    private enum Event {
+        case answer(Int, PermitQueue.Ticket, PermitQueue.Begun)
+        case request(Int)
+    }
+
+    /// Transfers that are all requested at the start.
+    private struct Simulation {
+        private let policy = RetryPolicy.default
+        private var queue: PermitQueue
+        private var transfers: [Transfer]
+        private var indices: [PermitQueue.Ticket: Int] = [:]
+        private var events = Heap<Int, Duration>()
+        private var eventsByNumber: [Int: Event] = [:]
+        private var lastEvent = 0
+        private var now = Duration.zero
+        private(set) var finishedCount = 0
+        private(set) var mostReceiving = 0
+        private var receivingCount = 0
+
+        init(limit: Int, _ transfers: [Transfer]) {
+            queue = PermitQueue(limit: limit, openLimit: 2 * limit, HostLimit.Settings())
+            self.transfers = transfers
+            for index in transfers.indices { enqueue(index) }
+        }
+
+        /// Runs until this number of transfers has finished, and returns the time.
+        mutating func run(until count: Int) -> Duration {
+            while finishedCount < count {
+                for ticket in queue.grant(at: now) { begin(ticket) }
+                let next = [events.first?.order, queue.nextTime].compactMap { $0 }.min()
+                guard let next else { return .seconds(9999) }
+                now = max(now, next)
+                while let (number, time) = events.first, time <= now {
+                    events[number] = nil
+                    if let event = eventsByNumber.removeValue(forKey: number) { handle(event) }
+                }
+            }
+            return now
+        }
+
+        private mutating func add(_ event: Event, after delay: Duration) {
+            lastEvent += 1
+            eventsByNumber[lastEvent] = event
+            events[lastEvent] = now + delay
+        }
+
+        private mutating func enqueue(_ index: Int) {
+            let ticket = queue.enqueue(
+                for: OriginPair(host: transfers[index].host), priority: .normal, place: transfers[index].place, at: now)
+            if transfers[index].place == nil { transfers[index].place = ticket }
+            indices[ticket] = index
+        }
+
+        private mutating func begin(_ ticket: PermitQueue.Ticket) {
+            guard let index = indices[ticket] else { return }
+            guard let begun = queue.begin(ticket, at: now) else { return enqueue(index) }
+            let delay: Duration
+            switch transfers[index].behavior {
+            case .answers(let time):
+                delay = time
+                receivingCount += 1
+                mostReceiving = max(mostReceiving, receivingCount)
+            case .silent(let time), .unreachable(let time): delay = time
+            }
+            add(.answer(index, ticket, begun), after: delay)
+        }
+
+        private mutating func handle(_ event: Event) {
+            switch event {
+            case .request(let index): enqueue(index)
+            case .answer(let index, let ticket, let begun):
+                let answer: RequestAnswer =
+                    switch transfers[index].behavior {
+                    case .answers: .accepted()
+                    case .silent: .unanswered(policy)
+                    case .unreachable: .unreachable(DownloadError(.cannotConnect), policy)
+                    }
+                let consequence = queue.answered(begun, answer, at: now)
+                queue.release(ticket)
+                indices[ticket] = nil
+                for failed in consequence.failed { indices[failed] = nil }
+                if case .accepted = answer {
+                    receivingCount -= 1
+                    finishedCount += 1
+                } else if consequence.step != .end, transfers[index].attemptCount < policy.maximumRetries {
+                    transfers[index].attemptCount += 1
+                    add(.request(index), after: .seconds(1 << transfers[index].attemptCount))
+                }
+            }
+        }
+    }
+
+    private static let good = [Transfer](
+        repeating: Transfer(host: "good", behavior: .answers(.milliseconds(50))), count: 100)
+
+    @Test(arguments: [2, 4, 16, 64])
+    func `a host that accepts connections and never answers delays the files of another one by seconds`(limit: Int) {
+        let silent = [Transfer](repeating: Transfer(host: "silent", behavior: .silent(.seconds(30))), count: 300)
+        var simulation = Simulation(limit: limit, silent + Self.good)
+        let end = simulation.run(until: 100)
+        #expect(end <= .seconds(10), "\(end)")
+        #expect(simulation.mostReceiving <= limit)
+    }
+
+    @Test(arguments: [16, 64])
+    func `two hundred hosts that drop packets delay the files of another one by few seconds`(limit: Int) {
+        let dead = (0..<200).map { Transfer(host: "dead\($0)", behavior: .unreachable(.seconds(3))) }
+        var simulation = Simulation(limit: limit, dead + Self.good)
+        let end = simulation.run(until: 100)
+        #expect(end <= .seconds(limit == 16 ? 25 : 6), "\(end)")
+    }
+
+    @Test func `a retry of a host that never answered follows the first attempts of others`() {
+        let dead = (0..<100).map { Transfer(host: "dead\($0)", behavior: .unreachable(.seconds(3))) }
+        let slow = [Transfer](repeating: Transfer(host: "good", behavior: .answers(.seconds(1))), count: 100)
+        var simulation = Simulation(limit: 8, dead + slow)
+        let end = simulation.run(until: 100)
+        #expect(end <= .seconds(60), "\(end)")
+    }
+
+    @Test func `with a limit of one, a slow answer doesn't let another transfer run`() {
+        let slow = (0..<10).map { Transfer(host: "slow\($0)", behavior: .answers(.seconds(3))) }
+        var simulation = Simulation(limit: 1, slow)
+        let end = simulation.run(until: 10)
+        #expect(end == .seconds(30))
+        #expect(simulation.mostReceiving == 1)
+    }
+}
