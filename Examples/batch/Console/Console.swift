@@ -18,6 +18,8 @@ struct Console: Sendable {
     private var display: LiveDisplay
     private var region = LiveRegion()
     private var lasting: [String] = []
+    /// The waits that have a line, unless there is a live display.
+    private var waits = HostWaits()
     private var hasHiddenCursor = false
 
     /// Creates a console whose style follows from the options and from the kind of standard error.
@@ -55,6 +57,7 @@ struct Console: Sendable {
         if isLive { display.take(event) }
         // A full disk ends the run, and its last line is about that.
         if case .failure(let error) = event.what, error.code == .diskFull { return }
+        if let wait = HostWaits.Wait(event), !waits.insert(wait, at: event.time) { return }
         guard let line = PlainLine(event, atLeast: leastWeight) else { return }
         let text = line.text(usesColor: terminal.usesColor)
         if isLive {

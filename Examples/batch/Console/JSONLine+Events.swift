@@ -111,6 +111,10 @@ extension JSONLine {
             self.init("restarted", event)
             add("reason", reason.name)
             add("discarded", discarded)
+        case .waiting(let reason):
+            self.init("waiting", event)
+            add("reason", reason.name)
+            add("delay", event.waitingTime)
         case .retrying(let attempt, let delay, let error):
             self.init("retrying", event)
             add("attempt", attempt)

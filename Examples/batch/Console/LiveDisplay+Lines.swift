@@ -1,6 +1,9 @@
 internal import AsyncDownloads
 
 extension LiveDisplay {
+    /// The maximum number of shown hosts that downloads are waiting for.
+    private static let mostWaits = 3
+
     /// Returns the lines as of `now`, the time since the start of the run; none reaches the last column.
     ///
     /// - Parameters:
@@ -9,7 +12,8 @@ extension LiveDisplay {
     ///   - now: The time since the start of the run.
     ///   - usesColor: Whether the lines contain color sequences.
     func lines(columns: Int, height: Int, now: Duration, usesColor: Bool = false) -> [String] {
-        let room = max(0, height - 2)
+        let waits = waits.present(at: now).prefix(max(0, min(Self.mostWaits, height - 2)))
+        let room = max(0, height - 2 - waits.count)
         let ids = rows.keys.sorted()
         let shown = ids.prefix(ids.count > room ? max(0, room - 1) : ids.count).compactMap { rows[$0] }
         let names = Self.names(of: shown.map(\.path))
@@ -18,6 +22,7 @@ extension LiveDisplay {
         if shown.count < ids.count, room > 0 {
             lines.append("and \(ids.count - shown.count) more".truncated(to: layout.width))
         }
+        lines += waits.map { "waiting \($0.text(at: now))".neutralized.truncated(to: layout.width) }
         lines.append(totalLine(width: layout.width))
         return lines
     }

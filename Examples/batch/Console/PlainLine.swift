@@ -23,6 +23,7 @@ struct PlainLine: Sendable, Hashable {
         case .failure: .error
         case .success(.restarted), .success(.finished): .lasting
         case .success(.started), .success(.resumed), .success(.retrying), .success(.omitted): .ordinary
+        case .success(.waiting) where event.waitingTime != nil: .ordinary
         case .success: nil
         }
     }
@@ -43,6 +44,9 @@ struct PlainLine: Sendable, Hashable {
             self.init(weight, "restarted", "\(name), \(Units.bytes(discarded)) discarded: \(reason)")
         case .success(.retrying(let attempt, let delay, let error)):
             self.init(weight, "retrying", "\(name) \(Self.time(delay)), attempt \(attempt) after: \(error)")
+        case .success(.waiting):
+            guard let wait = HostWaits.Wait(event) else { return nil }
+            self.init(weight, "waiting", wait.text(at: event.time))
         case .success(.omitted(let count)):
             self.init(weight, "omitted", "\(name), \(Units.count(count, "event"))")
         case .success(.finished(let file)) where file.isReused:

@@ -2,8 +2,8 @@ internal import AsyncDownloads
 
 /// The order in which the addresses of an item are tried.
 ///
-/// While another address remains, each address is tried with at most one retry. Addresses that failed for a temporary
-/// reason are tried once more, with all retries. An address that has failed permanently isn't tried again.
+/// While another address remains, each address is tried with at most one retry, and isn't waited for. Addresses that failed
+/// for a temporary reason are tried once more, with all retries. An address that has failed permanently isn't tried again.
 struct MirrorPlan: Sendable {
     private var addresses: ArraySlice<Address>
     /// The addresses that failed for a temporary reason.
@@ -18,9 +18,12 @@ struct MirrorPlan: Sendable {
         addresses = item.mirrors[...]
     }
 
+    /// Whether another address remains that hasn't been tried.
+    var hasUntriedAddress: Bool { !isSecondRound && !addresses.isEmpty }
+
     /// The policy for retries at the current address; nil for the policy of the run.
     func retryPolicy(_ policy: RetryPolicy) -> RetryPolicy? {
-        guard !isSecondRound, !addresses.isEmpty else { return nil }
+        guard hasUntriedAddress else { return nil }
         var short = policy
         short.maximumRetries = min(1, policy.maximumRetries)
         return short

@@ -14,6 +14,10 @@ final class OpenItem {
     /// The number of bytes received from the addresses before the current one.
     private var earlierByteCount: Int64 = 0
     private var switchCount = 0
+    /// The number of retries at the current address.
+    private var retryCount = 0
+    /// The reason why the download was canceled in favor of another address.
+    private var leavingError: DownloadError?
 
     @inline(never)
     init(_ item: Item, _ download: Download, at start: Duration) {
@@ -42,8 +46,30 @@ final class OpenItem {
     /// Returns the event of an error that ends the last download.
     func failure(_ error: DownloadError, at now: Duration) -> RunEvent { runEvent(.failure(error), at: now) }
 
+    /// Cancels the download if its server has to be waited for, although another address hasn't been tried.
+    ///
+    /// The library waits for a server without using retries.
+    @inline(never)
+    func leaveAddress(after event: DownloadEvent) {
+        guard leavingError == nil, plan.hasUntriedAddress else { return }
+        switch event {
+        case .waiting(let reason) where reason.end != nil:
+            leavingError = DownloadError(.cannotConnect, "the server has to be waited for", url: shown.address.url)
+        case .retrying(_, _, let error):
+            retryCount += 1
+            guard retryCount > 1 || error.asksForFewerRequests else { return }
+            leavingError = error
+        default: return
+        }
+        download.cancel()
+    }
+
+    /// Whether the download was canceled in favor of another address.
+    var isLeaving: Bool { leavingError != nil }
+
     /// Selects the next address, and returns the event that announces it; nil if no address is left.
     func selectAddress(after error: DownloadError, at now: Duration) -> RunEvent? {
+        let error = error.code == .cancelled ? leavingError ?? error : error
         guard plan.advance(after: error) else { return nil }
         switchCount += 1
         return runEvent(.success(.retrying(attempt: switchCount, delay: .zero, error: error)), at: now)
@@ -56,6 +82,7 @@ final class OpenItem {
         // The file keeps the name that follows from the first address.
         if shown.output == nil { shown.numberedName = item.fileName }
         shown.address = plan.address
+        (retryCount, leavingError) = (0, nil)
         download = start(item, plan)
     }
 
@@ -67,4 +94,9 @@ final class OpenItem {
             shown, original: item, time: now, elapsed: (received ?? now) - start, fetched: fetchedByteCount,
             sha256: sha256, what)
     }
+}
+
+extension DownloadError {
+    /// Whether the server has asked for fewer requests (429 or 503).
+    fileprivate var asksForFewerRequests: Bool { statusCode == 429 || statusCode == 503 }
 }

@@ -12,6 +12,8 @@ final class RunEvent: Sendable {
     let original: Item
     /// The time since the start of the run.
     let time: Duration
+    /// The date of the event.
+    let date: Date
     /// The time since the start of the download.
     let elapsed: Duration
     /// The number of body bytes received from the network; the bytes of a shared transfer count for one download only.
@@ -25,16 +27,23 @@ final class RunEvent: Sendable {
     ///
     /// - Parameter original: The item as it was before mirrors were tried; nil if none was.
     init(
-        _ item: Item, original: Item? = nil, time: Duration, elapsed: Duration = .zero, fetched: Int64 = 0,
+        _ item: Item, original: Item? = nil, time: Duration, date: Date = Date(), elapsed: Duration = .zero, fetched: Int64 = 0,
         sha256: String? = nil, _ what: Result<DownloadEvent, DownloadError>
     ) {
         self.item = item
         self.original = original ?? item
         self.time = time
+        self.date = date
         self.elapsed = elapsed
         self.fetched = fetched
         self.sha256 = sha256
         self.what = what
+    }
+
+    /// The time for which the download waits for its host; nil if the event isn't a wait of known length.
+    var waitingTime: Duration? {
+        guard case .success(.waiting(let reason)) = what, let end = reason.end else { return nil }
+        return .seconds(max(0, end.timeIntervalSince(date)))
     }
 
     /// Whether the event is the error that ended the download.

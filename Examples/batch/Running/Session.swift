@@ -166,6 +166,7 @@ extension Session {
                     record(event, of: open.id)
                     let sha256 = wantsDigest(after: event) ? await digest(after: event, of: open) : nil
                     await emit(open.event(event, received: received, sha256: sha256, at: now), of: open.download)
+                    if !isStopping { open.leaveAddress(after: event) }
                 }
             } catch {
                 guard let event = consequence(of: error, for: open) else { break }
@@ -203,7 +204,7 @@ extension Session {
         guard let error = error as? DownloadError else {
             preconditionFailure("a download ends with a DownloadError, not \(error)")
         }
-        if isStopping, error.code == .shutDown {
+        if isStopping, error.code == .shutDown || open.isLeaving {
             if open.download.progress.receivedByteCount > 0 { outcome.tally.paused += 1 }
             return nil
         }
