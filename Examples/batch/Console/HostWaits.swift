@@ -20,7 +20,9 @@ struct HostWaits: Sendable {
         private static let coolDown = "coolDown"
 
         /// Returns the text that describes the wait.
-        func text(at now: Duration) -> String { "for \(host), \(reason), \(Units.clock(end - now + .milliseconds(999)))" }
+        func text(at now: Duration) -> String {
+            "for \(host), \(reason), \(Units.clock(end - now + .milliseconds(999)))"
+        }
     }
 
     /// The time after the end of a wait in which the next one still belongs to it: the longest delay between two attempts to

@@ -112,9 +112,10 @@ extension JSONLine {
             add("reason", reason.name)
             add("discarded", discarded)
         case .waiting(let reason):
+            guard let delay = event.waitingTime else { return nil }
             self.init("waiting", event)
             add("reason", reason.name)
-            add("delay", event.waitingTime)
+            add("delay", delay)
         case .retrying(let attempt, let delay, let error):
             self.init("retrying", event)
             add("attempt", attempt)

@@ -29,8 +29,8 @@ struct JSONLine: Sendable, CustomStringConvertible {
     mutating func add(_ name: String, _ object: JSONLine) { members.append((name, .object(object.description))) }
 
     /// Adds a duration in seconds, rounded to microseconds.
-    mutating func add(_ name: String, _ value: Duration?) {
-        members.append((name, value.map { .number(($0 / .seconds(1) * 1e6).rounded() / 1e6) } ?? .null))
+    mutating func add(_ name: String, _ value: Duration) {
+        members.append((name, .number((value / .seconds(1) * 1e6).rounded() / 1e6)))
     }
 
     fileprivate static func quoted(_ text: String) -> String {

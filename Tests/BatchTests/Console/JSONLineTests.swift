@@ -57,7 +57,7 @@ internal import Testing
         #expect("\(line)".contains(#""status":null,"retryable":true,"kept":0"#))
     }
 
-    @Test func `waiting, verifying, and omitted events have no line`() throws {
+    @Test func `waiting for a turn, verifying, and omitted events have no line`() throws {
         #expect(try JSONLine(.sample(.omitted(count: 5))) == nil)
         #expect(try JSONLine(.sample(.waiting(reason: .turn))) == nil)
         #expect(try JSONLine(.sample(.verifying)) == nil)

@@ -12,11 +12,12 @@ internal import Testing
         var reused = DownloadedFile.sample
         reused.isReused = true
         var lines = try (LineSecrecyTests.events + [.finished(reused)]).compactMap { try JSONLine(.sample($0)) }
+        lines += try [JSONLine(.sample(.waiting(reason: .coolDown(until: .now)))) ?? JSONLine()]
         lines += [
             JSONLine(try .sample(failure: .notFound)) ?? JSONLine(), JSONLine(Tally(total: 1)),
             JSONLine(RemovedLeftovers(fileCount: 1, byteCount: 2)),
         ]
-        #expect(lines.count == 11)
+        #expect(lines.count == 12)
         for line in lines {
             let value = try JSONSerialization.jsonObject(with: Data("\(line)".utf8))
             #expect(try schema.accepts(value), "\(line)")

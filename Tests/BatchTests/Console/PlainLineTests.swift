@@ -33,7 +33,20 @@ internal import Testing
         }
     }
 
-    @Test func `progress and waiting have no line`() throws {
+    @Test func `a wait for a host has a line, which names the host`() throws {
+        let end = Date(timeIntervalSince1970: 12)
+        for (reason, text) in [
+            (WaitingReason.coolDown(until: end), "waiting   for example.org, which asks to wait, 0:12"),
+            (.hostUnreachable(until: end), "waiting   for example.org, which can't be reached, 0:12"),
+        ] {
+            let item = Item(address: try Address("http://example.org/file.bin"))
+            let event = RunEvent(
+                item, time: .seconds(2), date: Date(timeIntervalSince1970: 0), .success(.waiting(reason: reason)))
+            #expect(PlainLine(event)?.text(usesColor: false) == text)
+        }
+    }
+
+    @Test func `progress and waiting for a turn have no line`() throws {
         #expect(try PlainLine(.sample(.waiting(reason: .turn))) == nil)
         #expect(try PlainLine(.sample(.progress(DownloadProgress()))) == nil)
     }

@@ -64,6 +64,12 @@ extension ContractCase {
             $0.output = ["\"bytes\":40000", "\"event\":\"resumed\",\"id\":0,\"offset\":30000", "\"fetched\":40000"]
             $0.results = ["one": "one"]
         },
+        ContractCase("a mirror is used instead of a server that asks to wait", "-i list --json").with {
+            $0.files["list"] = "SERVER/one\tHOST/copy\n"
+            $0.scripts["one"] = [[.retryAfter("600", status: 429)]]
+            $0.output = ["\"event\":\"retrying\"", "\"finished\":1,\"failed\":0"]
+            $0.results = ["one": "one"]
+        },
         ContractCase("a mirror of another origin gets no secret headers", "-i list --header X-Secret:s3cret").with {
             $0.files["list"] = "DEAD/one\tSERVER/one\n  header=X-Own: s3cret\n  public-header=X-Public: 1\n"
             $0.requests = ["one": ["X-Secret": nil, "X-Own": nil, "X-Public": "1"]]

@@ -1,0 +1,56 @@
+internal import AsyncDownloads
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import batch
+
+@Suite(.endsWhenHung) struct HostWaitsTests {
+    /// Returns a wait until 10 s after an event at this time.
+    private func wait(_ host: String = "a", at seconds: Int, _ reason: (Date) -> WaitingReason) throws -> HostWaits.Wait
+    {
+        let item = Item(address: try Address("http://\(host)/x"))
+        let date = Date(timeIntervalSince1970: 0)
+        let event = RunEvent(
+            item, time: .seconds(seconds), date: date,
+            .success(.waiting(reason: reason(date.addingTimeInterval(10)))))
+        return try #require(HostWaits.Wait(event))
+    }
+
+    @Test func `the downloads that wait for one host, and a wait that is extended, count once`() throws {
+        var waits = HostWaits()
+        let answers = try [("a", 0), ("a", 1), ("b", 2), ("a", 9), ("a", 23), ("a", 40)].map { host, seconds in
+            waits.insert(
+                try wait(host, at: seconds, WaitingReason.hostUnreachable(until:)), at: .seconds(seconds))
+        }
+        #expect(answers == [true, false, true, false, false, true])
+    }
+
+    @Test func `only present waits are shown, and the first to end comes first`() throws {
+        var waits = HostWaits()
+        for (host, seconds) in [("b", 3), ("a", 0)] {
+            _ = waits.insert(try wait(host, at: seconds, WaitingReason.coolDown(until:)), at: .seconds(seconds))
+        }
+        #expect(waits.present(at: .seconds(5)).map(\.host) == ["a", "b"])
+        #expect(waits.present(at: .seconds(10)).map(\.host) == ["b"])
+        #expect(waits.present(at: .seconds(13)) == [])
+    }
+
+    @Test func `the live display shows three hosts above the totals`() throws {
+        var display = LiveDisplay()
+        display.expect(5, isComplete: true)
+        for host in ["a", "b", "c", "d"] {
+            let item = Item(address: try Address("http://\(host)/x"))
+            let date = Date(timeIntervalSince1970: 0)
+            display.take(
+                RunEvent(
+                    item, time: .zero, date: date,
+                    .success(.waiting(reason: .coolDown(until: date.addingTimeInterval(20))))))
+        }
+        let lines = display.lines(columns: 80, height: 24, now: .seconds(1))
+        #expect(lines.count == 4)
+        #expect(lines.first?.hasSuffix(", which asks to wait, 0:19") == true, "\(lines)")
+        #expect(display.lines(columns: 80, height: 3, now: .seconds(1)).count == 2)
+        #expect(display.lines(columns: 80, height: 24, now: .seconds(20)).count == 1)
+    }
+}
