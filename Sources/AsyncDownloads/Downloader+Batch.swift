@@ -188,10 +188,13 @@ extension Downloader {
     /// Whether another download could run at once, because a permit is free that no waiting download can use now.
     package var hasFreePermit: Bool { environment.scheduler.hasFreePermit }
 
-    /// Calls `body`, on any thread, whenever ``hasFreePermit`` may have become true.
+    /// Calls `body`, on any thread, while ``hasFreePermit`` is true, after each change of the waiting and running downloads.
     package func observeFreePermits(_ body: @escaping @Sendable () -> Void) {
-        _ = environment.scheduler.observeRoom(body)
+        _ = environment.scheduler.observeFreePermits(body)
     }
+
+    /// The number of downloads that are waiting because their hosts don't answer, are unreachable, or ask for a delay.
+    package var heldUpCount: Int { environment.scheduler.heldUp.count }
 
     /// Returns the limit of a batch: at least one; by default, twice the number of transfers that may run.
     ///

@@ -79,8 +79,9 @@ extension Downloader {
         /// The maximum number of transfers that run at the same time; other transfers wait.
         ///
         /// A transfer that has received all bytes doesn't count while it waits for the disk to verify or place the
-        /// file. At most twice as many transfers as this number have open files, or fewer if the process may open few
-        /// files.
+        /// file. A transfer whose server has sent no response to any request for a second doesn't count for transfers
+        /// from other servers, unless the number is 1. At most twice as many transfers as this number have open files,
+        /// or fewer if the process may open few files.
         ///
         /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is
         /// less.
@@ -92,8 +93,8 @@ extension Downloader {
         ///
         /// An adaptive number starts at 6. It doubles each time that many transfers complete successfully while others
         /// are queued, up to an upper bound of 64. If the host responds with 429 or 503, the bound is halved, and the
-        /// number starts low again; the bound then rises in steps of several seconds. A number that you set is used
-        /// exactly.
+        /// number starts low again; the bound then rises in steps of several seconds. The bound is halved, too, if the
+        /// host often resets connections. A number that you set is used exactly.
         ///
         /// Default: `nil`.
         public var maximumConcurrentTransfersPerHost: Int?

@@ -41,4 +41,10 @@ struct HostWaits: Sendable {
         waits[wait.host] = wait
         return previous.map { now > $0.end + Self.memory } ?? true
     }
+
+    /// Records that a host has been reached.
+    mutating func remove(_ host: String?) {
+        guard !waits.isEmpty, let host else { return }
+        waits[host] = nil
+    }
 }

@@ -57,6 +57,7 @@ struct LiveDisplay: Sendable {
             if let wait = HostWaits.Wait(event) { _ = waits.insert(wait, at: event.time) }
             return
         case .omitted: return
+        case .started, .progress: waits.remove(event.item.address.url.host())
         default: break
         }
         var row = rows[id] ?? Row(path: event.item.name.neutralized)

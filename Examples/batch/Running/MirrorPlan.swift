@@ -26,6 +26,7 @@ struct MirrorPlan: Sendable {
         guard hasUntriedAddress else { return nil }
         var short = policy
         short.maximumRetries = min(1, policy.maximumRetries)
+        short.endsWhenRefused = true
         return short
     }
 

@@ -1,4 +1,5 @@
 internal import AsyncDownloads
+internal import Foundation
 
 /// An item whose download has started: the download from its address or, if that failed, from one of its mirrors.
 ///
@@ -14,10 +15,8 @@ final class OpenItem {
     /// The number of bytes received from the addresses before the current one.
     private var earlierByteCount: Int64 = 0
     private var switchCount = 0
-    /// The number of retries at the current address.
-    private var retryCount = 0
-    /// The reason why the download was canceled in favor of another address.
-    private var leavingError: DownloadError?
+    /// Whether the download was canceled in favor of another address.
+    private(set) var isLeaving = false
 
     @inline(never)
     init(_ item: Item, _ download: Download, at start: Duration) {
@@ -46,30 +45,24 @@ final class OpenItem {
     /// Returns the event of an error that ends the last download.
     func failure(_ error: DownloadError, at now: Duration) -> RunEvent { runEvent(.failure(error), at: now) }
 
-    /// Cancels the download if its server has to be waited for, although another address hasn't been tried.
+    /// Cancels the download if it waits for its host, although another address hasn't been tried; returns whether it does.
     ///
-    /// The library waits for a server without using retries.
+    /// Received bytes are worth a wait, because the other server may have another object.
     @inline(never)
-    func leaveAddress(after event: DownloadEvent) {
-        guard leavingError == nil, plan.hasUntriedAddress else { return }
-        switch event {
-        case .waiting(let reason) where reason.end != nil:
-            leavingError = DownloadError(.cannotConnect, "the server has to be waited for", url: shown.address.url)
-        case .retrying(_, _, let error):
-            retryCount += 1
-            guard retryCount > 1 || error.asksForFewerRequests else { return }
-            leavingError = error
-        default: return
-        }
+    func leaveAddress(after event: DownloadEvent) -> Bool {
+        guard case .waiting(let reason) = event, let end = reason.end, end.timeIntervalSinceNow >= Self.shortestWait,
+            plan.hasUntriedAddress, download.progress.receivedByteCount == 0
+        else { return false }
+        isLeaving = true
         download.cancel()
+        return true
     }
 
-    /// Whether the download was canceled in favor of another address.
-    var isLeaving: Bool { leavingError != nil }
+    private static let shortestWait = 0.5
 
     /// Selects the next address, and returns the event that announces it; nil if no address is left.
     func selectAddress(after error: DownloadError, at now: Duration) -> RunEvent? {
-        let error = error.code == .cancelled ? leavingError ?? error : error
+        let error = isLeaving && error.code == .cancelled ? Self.hostAwaited(shown.address) : error
         guard plan.advance(after: error) else { return nil }
         switchCount += 1
         return runEvent(.success(.retrying(attempt: switchCount, delay: .zero, error: error)), at: now)
@@ -82,8 +75,12 @@ final class OpenItem {
         // The file keeps the name that follows from the first address.
         if shown.output == nil { shown.numberedName = item.fileName }
         shown.address = plan.address
-        (retryCount, leavingError) = (0, nil)
+        isLeaving = false
         download = start(item, plan)
+    }
+
+    private static func hostAwaited(_ address: Address) -> DownloadError {
+        DownloadError(.cannotConnect, "the host can't be reached, or asks to wait", url: address.url)
     }
 
     private func runEvent(
@@ -94,9 +91,4 @@ final class OpenItem {
             shown, original: item, time: now, elapsed: (received ?? now) - start, fetched: fetchedByteCount,
             sha256: sha256, what)
     }
-}
-
-extension DownloadError {
-    /// Whether the server has asked for fewer requests (429 or 503).
-    fileprivate var asksForFewerRequests: Bool { statusCode == 429 || statusCode == 503 }
 }

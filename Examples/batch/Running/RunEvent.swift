@@ -28,8 +28,7 @@ final class RunEvent: Sendable {
     /// - Parameter original: The item as it was before mirrors were tried; nil if none was.
     init(
         _ item: Item, original: Item? = nil, time: Duration, date: Date = Date(), elapsed: Duration = .zero,
-        fetched: Int64 = 0,
-        sha256: String? = nil, _ what: Result<DownloadEvent, DownloadError>
+        fetched: Int64 = 0, sha256: String? = nil, _ what: Result<DownloadEvent, DownloadError>
     ) {
         self.item = item
         self.original = original ?? item

@@ -10,6 +10,7 @@ actor Session {
     private let settings: RequestSettings
     private let retryPolicy: RetryPolicy
     private let window: Int
+    private let hasDeadline: Bool
     private let observer: Observer?
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
@@ -27,7 +28,7 @@ actor Session {
     private var openCount = 0
     private let room = RoomSignal()
 
-    /// The maximum number of open downloads, in addition to the window, that wait for hosts or for retries.
+    /// The maximum number of open downloads in addition to the window.
     private static let mostAdditional = 2048
 
     /// Creates a session.
@@ -48,6 +49,7 @@ actor Session {
         retryPolicy = configuration.retryPolicy
         self.settings = settings
         self.window = window
+        hasDeadline = configuration.deadline != .unlimited
         self.console = console
         self.results = results
         self.observer = observer
@@ -103,7 +105,10 @@ actor Session {
     private var now: Duration { clock.now - start }
 
     private var hasRoom: Bool {
-        openCount < window || openCount < window + Self.mostAdditional && downloader.hasFreePermit
+        if openCount < window { return true }
+        guard downloader.hasFreePermit else { return false }
+        // The time before a deadline includes the time for which a download waits for its turn.
+        return openCount < window + min(Self.mostAdditional, hasDeadline ? downloader.heldUpCount : .max)
     }
 
     private func count(_ source: some ItemSource) {
@@ -164,9 +169,9 @@ extension Session {
                 for try await event in open.download.events {
                     let received = now
                     record(event, of: open.id)
+                    if !isStopping, open.leaveAddress(after: event) { continue }
                     let sha256 = wantsDigest(after: event) ? await digest(after: event, of: open) : nil
                     await emit(open.event(event, received: received, sha256: sha256, at: now), of: open.download)
-                    if !isStopping { open.leaveAddress(after: event) }
                 }
             } catch {
                 guard let event = consequence(of: error, for: open) else { break }
@@ -204,7 +209,7 @@ extension Session {
         guard let error = error as? DownloadError else {
             preconditionFailure("a download ends with a DownloadError, not \(error)")
         }
-        if isStopping, error.code == .shutDown || open.isLeaving {
+        if isStopping, error.code == .shutDown || error.code == .cancelled && open.isLeaving {
             if open.download.progress.receivedByteCount > 0 { outcome.tally.paused += 1 }
             return nil
         }

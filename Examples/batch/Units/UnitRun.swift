@@ -5,7 +5,7 @@ internal import Foundation
 actor UnitRun: ResultSink {
     /// The number of lanes whose hosts can be reached, from which items can be started at the same time.
     private static let mostReadyLanes = 64
-    /// The number of items that may wait for their hosts, which is less than a session permits beyond its window.
+    /// The number of items that may wait for their hosts, which is less than a session opens beyond its window.
     private static let mostHeldUp = 1536
     /// The number of items of a lane that may be open before the first of them has ended.
     private static let mostUnproven = 2

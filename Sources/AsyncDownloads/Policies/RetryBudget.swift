@@ -97,7 +97,9 @@ struct RetryBudget: Sendable, Hashable {
         kept(received)
         defer { hasRoom = false }
         guard countFailure(limit: limit) else { return nil }
-        if let coolDown = coolDown(after: error, policy) { return coolDown }
+        if let coolDown = coolDown(after: error, policy) {
+            return policy.endsWhenRefused && received == 0 ? nil : coolDown
+        }
         if hasRoom, !hasUsedRoom, error.isRetryable, error.retryAfter ?? .zero <= .zero {
             hasUsedRoom = true
             coolDownCount += 1

@@ -44,6 +44,10 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Default: 10 minutes.
     public var maximumRetryAfter: Duration
 
+    /// Whether a refusal that asks for a delay is final if nothing was received, because the resource is available
+    /// elsewhere.
+    package var endsWhenRefused = false
+
     /// Creates a policy with the given values.
     public init(
         maximumRetries: Int = 5, baseDelay: Duration = .seconds(1), maximumDelay: Duration = .seconds(60),

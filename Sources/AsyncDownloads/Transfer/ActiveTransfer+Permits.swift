@@ -45,7 +45,9 @@ extension ActiveTransfer {
     }
 
     /// Begins the request of an exchange, or returns the resulting actions if its origin currently permits no request.
-    func beginRequest(_ id: ExchangeID, _ request: ExchangeRequest, _ state: inout State) -> [TransferAction]? {
+    func beginRequest(
+        _ id: ExchangeID, _ request: ExchangeRequest, _ state: inout State, _ decision: inout Decision
+    ) -> [TransferAction]? {
         // An exchange that was canceled in the same step needs no permit.
         guard !state.machine.isCanceled(id) else {
             return state.machine.requestHeld(id, at: now)
@@ -53,9 +55,12 @@ extension ActiveTransfer {
         let begun: PermitQueue.Begun?
         if state.machine.isExtra(id) {
             begun = environment.scheduler.beginExtra(state.machine.extraOrigins)
+            if begun == nil { decision.effects.append(deliveryOfGrants) }
         } else {
             guard let ticket = state.permit.ticket else { preconditionFailure("a request without a permit") }
-            begun = environment.scheduler.begin(ticket, request.url)
+            let isNextEarlier: Bool
+            (begun, isNextEarlier) = environment.scheduler.begin(ticket, request.url)
+            if isNextEarlier { decision.effects.append(deliveryOfGrants) }
             if begun == nil { state.permit.take() }
         }
         guard let begun else { return state.machine.requestHeld(id, at: now) }

@@ -127,9 +127,8 @@ final class ActiveTransfer: Sendable {
             case .releasePermit:
                 _ = releasePermit(&state)
             case .startExchange(let id, let request):
-                guard let waiting = beginRequest(id, request, &state) else { break }
+                guard let waiting = beginRequest(id, request, &state, &decision) else { break }
                 decision.actions += waiting
-                decision.effects.append(deliveryOfGrants)
                 continue
             default:
                 break

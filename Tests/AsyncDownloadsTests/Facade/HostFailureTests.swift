@@ -71,6 +71,52 @@ struct HostFailureTests {
         }
     }
 
+    @Test(arguments: [1, 2, 4])
+    func `after a second, an origin that doesn't answer doesn't delay the files of another one`(limit: Int) async throws
+    {
+        try await SimulatedFixture.with(
+            configure: { $0.maximumConcurrentTransfers = limit },
+            reply: { url, _ in url.host() == "bad.example" ? .silence : .response(200) }
+        ) { fixture async throws in
+            let silent = (0..<10).map { fixture.start("\(Self.bad)/\($0)") }
+            let files = (0..<10).map { fixture.start("\(Self.good)/\($0)") }
+            await fixture.waitUntilIdle()
+            #expect(!files.contains { $0.state.isFinal })
+            await fixture.advance { files.allSatisfy(\.state.isFinal) || fixture.time.now >= .seconds(20) }
+            // A limit of one is never exceeded.
+            #expect(fixture.time.now == .seconds(limit == 1 ? 20 : 1))
+            #expect(fixture.servers.requests.count { $0.host() == "bad.example" } == limit)
+            for download in silent { download.cancel() }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `downloads that wait for a retry don't hold up others`(each: Bool) async throws {
+        try await SimulatedFixture.with(reply: { url, _ in
+            .response(url.host() == "bad.example" ? 500 : 200)
+        }) { fixture async throws in
+            let requests =
+                (0..<50).map { fixture.request("\(Self.bad)/\($0)") }
+                + (0..<10).map { fixture.request("\(Self.good)/\($0)") }
+            let goodEnd = Mutex(Duration.zero)
+            let note: @Sendable (BatchOutcome) -> Void = { outcome in
+                if case .success = outcome.result { goodEnd.withLock { $0 = fixture.time.now } }
+            }
+            let run = Task {
+                if each {
+                    try await fixture.downloader.downloadEach(requests, limit: 10) { note($0) }
+                } else {
+                    for try await outcome in fixture.downloader.batch(requests, limit: 10) { note(outcome) }
+                }
+            }
+            await fixture.advance {
+                fixture.downloader.liveTransfers.isEmpty && fixture.servers.requests.count >= 60
+            }
+            try await run.value
+            #expect(goodEnd.withLock { $0 } <= .seconds(2), "\(goodEnd.withLock { $0 })")
+        }
+    }
+
     @Test(arguments: [false, true])
     func `downloads of origins that can't be reached don't hold up those of others`(each: Bool) async throws {
         try await SimulatedFixture.with(reply: { url, _ in

@@ -7,6 +7,8 @@ final class SimulatedServers: Transport {
     /// The answer to a request.
     enum Reply: Sendable {
         case unreachable
+        /// Nothing is sent; the engine doesn't end the exchange by itself.
+        case silence
         case response(Int, HeaderFields = [:])
     }
 
@@ -57,6 +59,7 @@ final class SimulatedServers: Transport {
         requested.withLock { $0.append(request.url) }
         switch reply(request.url) {
         case .unreachable: exchange.end(.failed(DownloadError(.cannotConnect, "refused")))
+        case .silence: break
         case .response(let status, let fields): exchange.respond(status, fields)
         }
         return exchange

@@ -34,6 +34,8 @@ internal import Testing
         #expect(waits.present(at: .seconds(5)).map(\.host) == ["a", "b"])
         #expect(waits.present(at: .seconds(10)).map(\.host) == ["b"])
         #expect(waits.present(at: .seconds(13)) == [])
+        waits.remove("a")
+        #expect(waits.present(at: .seconds(5)).map(\.host) == ["b"])
     }
 
     @Test func `the live display shows three hosts above the totals`() throws {

@@ -76,7 +76,7 @@ struct ConcurrencyLimit: Sendable, Hashable {
         successCount = 0
     }
 
-    /// Records the loss of a connection, and returns whether the number was lowered.
+    /// Records the loss of a connection, and returns whether the losses are frequent; the next losses have the same cause.
     ///
     /// - Parameter runningCount: The number of running transfers.
     mutating func lost(runningCount: Int, at now: Duration) -> Bool {
@@ -87,7 +87,7 @@ struct ConcurrencyLimit: Sendable, Hashable {
         guard runningCount > provenCount else {
             // The host may have lowered its limit.
             provenCount = runningCount / 2
-            return false
+            return true
         }
         lowerCeiling(to: max(provenCount, runningCount / 2), until: now)
         count = min(ceiling, count)
@@ -96,7 +96,7 @@ struct ConcurrencyLimit: Sendable, Hashable {
     }
 
     private mutating func lowerCeiling(to newCount: Int, until end: Duration) {
-        ceiling = max(1, newCount)
+        ceiling = max(1, min(ceiling, newCount))
         riseTime = end + interval
         interval = min(interval * 2, Self.longestInterval)
     }

@@ -1,7 +1,7 @@
 /// The limits on the requests to one host: the number of running transfers, and the configured pace of requests.
 ///
 /// The first refusal of a period, and frequent losses of connections, reduce the number of transfers. Later ones are
-/// ignored if their requests were sent before the number was reduced. An ``OriginState`` handles the cool-down that a
+/// ignored if their requests were sent before that. An ``OriginState`` handles the cool-down that a
 /// refusal asks for.
 struct HostLimit: Sendable {
     /// The configured limits.
@@ -30,7 +30,7 @@ struct HostLimit: Sendable {
     /// The latest requests, if a pace is configured.
     private var log: RequestLog
     private var spacing = RequestSpacing()
-    /// The number of the last request that was sent before the number of transfers was reduced.
+    /// The number of the last request that was sent before a refusal, or frequent losses, were known.
     private var lastNumberBeforeRefusal = 0
 
     init(_ settings: Settings) {

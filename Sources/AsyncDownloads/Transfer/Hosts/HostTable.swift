@@ -47,9 +47,10 @@ struct HostTable: Sendable {
         var unansweredCount = 0
         /// Whether no request may be sent at present, although some are waiting.
         var isBlocked = false
-        /// The numbers of waiting requests and of permits that were last counted as held up and as lent.
+        /// The number of waiting requests that were last counted as held up.
         var heldUpCount = 0
-        var lentCount = 0
+        /// The number of permits that were last counted as not counting for other origins.
+        var uncountedCount = 0
 
         fileprivate var isIdle: Bool { waitingCount + parkedCount + runningCount + unansweredCount == 0 }
 

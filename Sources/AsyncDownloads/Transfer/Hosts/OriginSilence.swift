@@ -7,13 +7,16 @@ struct OriginSilence: Sendable {
 
     /// The number of requests of permits that haven't been answered.
     private var awaitedCount = 0
-    /// The time of the last response or, if it is later, of the first request that hasn't been answered.
+    /// The time of the last response or, if it is later, of a request that was sent while no other one was unanswered.
     private var start = Duration.zero
     /// Whether the origin is silent.
     private(set) var isPresent = false
 
+    /// Whether a request hasn't been answered.
+    var isResponseExpected: Bool { awaitedCount > 0 }
+
     /// The time at which the origin becomes silent without a response; nil if it is silent, or if none is expected.
-    var startTime: Duration? { isPresent || awaitedCount == 0 ? nil : start + Self.shortestTime }
+    var startTime: Duration? { isPresent || !isResponseExpected ? nil : start + Self.shortestTime }
 
     /// Records that a request of a permit is being sent.
     mutating func began(at now: Duration) {

@@ -10,7 +10,7 @@ struct RequestSpacing: Sendable {
     mutating func add(_ time: Duration, _ pace: RequestPace) { evenTime = max(evenTime, time) + pace.interval }
 }
 
-/// The times of the latest requests to one host.
+/// The times of the latest requests to one host or origin.
 struct RequestLog: Sendable {
     /// The number of recorded requests, unless the pace needs more.
     static let leastCapacity = 4096
@@ -31,11 +31,6 @@ struct RequestLog: Sendable {
         guard times.count == capacity else { return times.append(time) }
         times[oldest] = time
         oldest = (oldest + 1) % capacity
-    }
-
-    /// Forgets all requests.
-    mutating func removeAll() {
-        (times, oldest) = ([], 0)
     }
 
     /// Returns the earliest time at which another request keeps the pace.

@@ -1,6 +1,6 @@
 /// A limit on the concurrent downloads of a batch; a child task performs each download.
 ///
-/// Downloads that are waiting because their hosts are unreachable or ask for a delay don't count toward the limit.
+/// Downloads that are waiting because of their hosts or for a retry (``HeldUpDownloads``) don't count toward the limit.
 final class BatchRoom: Sendable {
     private struct State {
         var downloads: [Int: Download] = [:]
@@ -28,7 +28,7 @@ final class BatchRoom: Sendable {
         (self.downloader, self.limit) = (downloader, limit)
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (self.changes, self.change) = (changes, change)
-        observer = downloader.environment.scheduler.observeRoom { change.yield() }
+        observer = downloader.environment.scheduler.observeHeldUp { change.yield() }
     }
 
     /// Ends the observation of the scheduler; must be called once.

@@ -7,7 +7,7 @@ final class BatchWindow: Sendable {
         case outcome(BatchOutcome)
         /// A request from an asynchronous source, nil at the end of the source, or the error that it threw.
         case request(Result<DownloadRequest?, any Error>)
-        /// More downloads may start, because others are waiting for hosts that are unreachable or ask for a delay.
+        /// More downloads may start, because others are waiting because of their hosts or for a retry.
         case room
         /// The waiting task was canceled.
         case cancelled
@@ -75,7 +75,7 @@ final class BatchWindow: Sendable {
     init(_ downloader: Downloader, limit: Int) {
         self.downloader = downloader
         self.limit = limit
-        let observer = scheduler.observeRoom { [weak self] in self?.othersWait() }
+        let observer = scheduler.observeHeldUp { [weak self] in self?.othersWait() }
         state.withLock { $0.observer = observer }
     }
 

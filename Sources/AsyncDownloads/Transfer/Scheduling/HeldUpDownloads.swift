@@ -27,9 +27,9 @@ struct HeldUpDownloads: Sendable {
         guard limit > 1 else { return false }
         let change = all.changeCount - counted.changeCount
         if change < max(16, count / 16), usedCount < limit + min(count, Self.mostCount) { return true }
-        guard change > 0 else { return false }
+        guard change >= max(1, usedCount / 64) else { return false }
         counted = all
-        count = all.count == 0 ? 0 : downloads.count(where: \.isHeldUp)
+        count = downloads.count(where: \.isHeldUp)
         return usedCount < limit + min(count, Self.mostCount)
     }
 }

@@ -9,18 +9,20 @@ extension PermitQueue {
     mutating func next(at now: Duration) -> Int32? {
         guard let host = firstHost(\.urgentHeads, \.urgentOrigins, at: now), let urgent = mostUrgent(ofHost: host)
         else { return nil }
-        // Only lent permits are left.
-        if holderCount >= limit { return isSilent(urgent) ? nil : urgent }
+        // Only permits that don't count for other origins are left.
+        let excludesSilent = holderCount >= limit
+        if excludesSilent, isSilent(urgent) { return nil }
         var chosen = urgent
         if !turn.wasByAge {
             if turn.isDue, let host = firstHost(\.oldestHeads, \.oldestOrigins, at: now),
-                let oldest = oldest(ofHost: host)
+                let oldest = oldest(ofHost: host), !excludesSilent || !isSilent(oldest)
             {
                 turn.isDue = false
                 chosen = oldest
             } else if table.host(host).passedOver >= AgeTurn.period - 1 {
                 while let origin = table.host(host).oldestOrigins.first?.key, blocks(origin, at: now) {}
-                chosen = oldest(ofHost: host) ?? urgent
+                let oldest = oldest(ofHost: host) ?? urgent
+                if !excludesSilent || !isSilent(oldest) { chosen = oldest }
             }
         }
         turn.wasByAge = chosen != urgent
@@ -135,14 +137,16 @@ extension PermitQueue {
         let origin = table.origin(slot)
         let heldUp = isHeldUp(origin) ? origin.waitingCount : 0
         self.heldUp.change(by: heldUp - origin.heldUpCount)
-        let lent = origin.state.silence.isPresent ? origin.runningCount - origin.servingCount : 0
-        lentCount += lent - origin.lentCount
-        table.updateOrigin(slot) { ($0.heldUpCount, $0.lentCount) = (heldUp, lent) }
+        let uncounted = origin.state.silence.isPresent ? origin.runningCount - origin.servingCount : 0
+        uncountedCount += uncounted - origin.uncountedCount
+        table.updateOrigin(slot) { ($0.heldUpCount, $0.uncountedCount) = (heldUp, uncounted) }
         silences[slot] = origin.state.silence.startTime
-        let urgent =
-            origin.isBlocked
-            ? nil : mostUrgent(of: slot).map { requests[$0].position(isSilent: origin.state.silence.isPresent) }
-        let oldest = origin.isBlocked ? nil : oldest(of: slot).map { requests[$0].order }
+        let silence = origin.state.silence
+        var urgent = origin.isBlocked ? nil : mostUrgent(of: slot).map { requests[$0].position }
+        urgent?.isSilent = silence.isPresent
+        var oldest = origin.isBlocked ? nil : oldest(of: slot).map { requests[$0].order }
+        // Without another request, the silence couldn't end.
+        oldest?.isSilent = silence.isPresent && silence.isResponseExpected
         table.updateHost(origin.host) { host in
             host.urgentOrigins[slot] = urgent
             host.oldestOrigins[slot] = oldest

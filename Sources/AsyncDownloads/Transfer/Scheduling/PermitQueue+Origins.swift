@@ -3,7 +3,7 @@
 extension PermitQueue {
     /// A request that has begun and has not been answered.
     struct Begun: Sendable {
-        /// The number that ``HostLimit`` has assigned to the request.
+        /// The number that ``HostTable`` has assigned to the request.
         let number: Int
         /// The slot of the origin.
         let origin: Int32
@@ -82,6 +82,7 @@ extension PermitQueue {
         if let ticket = begun.ticket { setAccepted(answer.isAccepted, ticket, slot) }
         let host = table.origin(slot).host
         let wasBlocked = table.origin(slot).isBlocked || pausedHosts[host] != nil
+        let wasSilent = table.origin(slot).state.silence.isPresent
         let wasHindered = table.origin(slot).state.hindrance(at: now) != nil
         let context = OriginState.Context(
             patience: table.settings.patience, lastNumber: table.lastNumber,
@@ -92,7 +93,7 @@ extension PermitQueue {
             return origin.state.answered(
                 begun.number, isIgnored ? .nothing : answer, isExtra: begun.ticket == nil, context)
         }
-        let meaning = isIgnored ? .nothing : answer.ofHost(isRefusal: consequence.isRefusal)
+        let meaning = begun.ticket == nil ? .nothing : answer.ofHost(isRefusal: consequence.isRefusal)
         table.updateHost(host) { host in
             host.limit.answered(
                 begun.number, meaning, lastNumber: context.lastNumber, runningCount: host.runningCount, at: now)
@@ -106,7 +107,8 @@ extension PermitQueue {
         unblock(slot)
         for ticket in failed { requests.remove(at: ticket.slot) }
         return Consequence(
-            permitsGrants: wasBlocked || isHindered || !failed.isEmpty, step: consequence.step, failed: failed,
+            permitsGrants: wasBlocked || wasSilent || isHindered || !failed.isEmpty, step: consequence.step,
+            failed: failed,
             hindered: hindered)
     }
 
@@ -171,6 +173,7 @@ extension PermitQueue {
             // A transfer that moves to another origin of the same host is still running.
             if request.isAccepted, !staysAtHost { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
         }
-        if wasProbe { unblock(request.origin) } else { changed(request.origin) }
+        // A withdrawn reservation may permit another request.
+        if wasProbe || request.isReserved { unblock(request.origin) } else { changed(request.origin) }
     }
 }

@@ -71,11 +71,7 @@ extension PermitQueue {
 
         /// Whether the request waits while its origin can't be reached.
         var isPatient: Bool { retryLimit > 0 }
-
-        func position(isSilent: Bool) -> Position {
-            Position(isSilent: isSilent, rank: rank, place: place, number: number)
-        }
-
+        var position: Position { Position(rank: rank, place: place, number: number) }
         /// The position among requests of the same origin and rank.
         var order: Position { Position(rank: 0, place: place, number: number) }
     }

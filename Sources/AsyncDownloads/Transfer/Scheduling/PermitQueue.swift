@@ -1,14 +1,14 @@
 /// A queue that decides which transfers may run, and in which order (rule 58); a value without side effects.
 ///
-/// At most `limit` transfers have a permit. Each host limits the number of its running transfers and their pace
-/// (``HostLimit``), and each origin decides whether requests may be sent at all (``OriginState``). Requests are granted
-/// by priority, and within one priority by their place in line. Every eighth permit goes to the oldest request whose
-/// host is below its limit, so that a stream of urgent requests doesn't starve the others. A host at its limit, or an
-/// origin that accepts no requests, delays only its own requests.
+/// At most `limit` transfers have a permit. Each host limits the number of its running transfers and their configured
+/// pace (``HostLimit``), and each origin decides whether requests may be sent at all (``OriginState``). Requests are
+/// granted by priority, and within one priority by their place in line; requests to silent origins come last. Every
+/// eighth permit goes to the oldest request whose host is below its limit, so that a stream of urgent requests doesn't
+/// starve the others. A host at its limit, or an origin that accepts no requests, delays only its own requests.
 ///
-/// A transfer that has all bytes may yield its permit while it verifies and places the file. The permits of transfers
-/// whose origins are silent are lent to transfers of other origins. In both cases, another transfer gets a permit only if
-/// no more than `openLimit` transfers have open files.
+/// A transfer that has all bytes may yield its permit while it verifies and places the file, and the permits of transfers
+/// whose origins are silent don't count for other origins. In both cases, another transfer gets a permit only if no more
+/// than `openLimit` transfers have open files.
 ///
 /// A permit includes one request to the host. Each additional request requires a call of ``begin(_:_:at:)``.
 ///
@@ -67,13 +67,13 @@ struct PermitQueue: Sendable {
     /// The number of requests that are waiting for a permit.
     var waitingCount: Int { requests.count - holderCount - finishingCount }
 
-    /// The number of permits whose transfers have received no answer from a silent origin.
-    var lentCount = 0
+    /// The number of permits that don't count for other origins, because their own origins are silent.
+    var uncountedCount = 0
 
     /// Whether the limits allow another permit for an origin that isn't silent.
     var hasRoom: Bool {
-        let lentCount = limit > 1 ? lentCount : 0
-        return holderCount - lentCount < limit && holderCount + finishingCount < openLimit
+        let countedCount = limit > 1 ? holderCount - uncountedCount : holderCount
+        return countedCount < limit && holderCount + finishingCount < openLimit
     }
 
     /// Returns the number of requests that have a permit for the host.

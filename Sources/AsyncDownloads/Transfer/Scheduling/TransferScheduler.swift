@@ -3,8 +3,8 @@ internal import struct Foundation.URL
 /// A scheduler that grants transfers permits to run and to send requests, within a total limit and the limits of each
 /// host.
 ///
-/// Requests, moves, yields, releases, and answers only change the queue, so that a transfer can report them under its
-/// own lock. A call of ``deliverGrants()`` without a lock must follow each of them.
+/// Requests, begins, moves, yields, releases, and answers only change the queue, so that a transfer can report them under
+/// its own lock. A call of ``deliverGrants()`` without a lock must follow each of them, unless the result says otherwise.
 final class TransferScheduler: Sendable {
     private struct State {
         var queue: PermitQueue
@@ -12,9 +12,9 @@ final class TransferScheduler: Sendable {
         var receivers = PermitReceivers()
         /// The notices that have not been delivered to the receivers and the observers.
         var notices = Notices()
-        /// The observers of ``heldUp`` and ``hasFreePermit``, and the number of changes that they have been notified of.
-        var observers: [Int: @Sendable () -> Void] = [:]
+        var observers: [Int: Observer] = [:]
         var lastObserver = 0
+        /// The number of changes of ``heldUp`` that the observers have been notified of.
         var observedCount = 0
         var isClosed = false
         /// The number of permits that were granted, yielded, or released while their transfers ran.
@@ -22,6 +22,11 @@ final class TransferScheduler: Sendable {
         /// The timer for the next grant that depends only on the time.
         var timer: Timer?
         var lastTimerNumber = 0
+    }
+
+    private struct Observer {
+        let isForFreePermits: Bool
+        let body: @Sendable () -> Void
     }
 
     private struct Refusal {
@@ -95,8 +100,15 @@ final class TransferScheduler: Sendable {
     /// Begins a request of a transfer to the origin of its permit.
     ///
     /// If no request may be sent now, the permit is released, and the result is nil.
-    func begin(_ ticket: PermitQueue.Ticket, _ url: URL? = nil) -> PermitQueue.Begun? {
-        state.withLock { $0.queue.begin(ticket, url.map(ResourceID.init), at: time.now) }
+    ///
+    /// - Returns: The request, and whether ``deliverGrants()`` has to be called, because the time of the next grant is
+    ///   earlier than before.
+    func begin(_ ticket: PermitQueue.Ticket, _ url: URL? = nil) -> (request: PermitQueue.Begun?, isNextEarlier: Bool) {
+        state.withLock { state in
+            let begun = state.queue.begin(ticket, url.map(ResourceID.init), at: time.now)
+            guard begun != nil, let next = state.queue.nextTime else { return (begun, begun == nil) }
+            return (begun, state.timer.map { next < $0.due } ?? true)
+        }
     }
 
     /// Begins an extra request of a running transfer; the result is nil if none may be sent now.
@@ -187,12 +199,21 @@ final class TransferScheduler: Sendable {
     /// Whether a permit is free that no waiting transfer can use now.
     var hasFreePermit: Bool { state.withLock { $0.queue.hasRoom } }
 
-    /// Calls `body`, on any thread, after each change of ``heldUp``, and while ``hasFreePermit`` is true, after each change
-    /// of the queue, until ``removeObserver(_:)`` is called.
-    func observeRoom(_ body: @escaping @Sendable () -> Void) -> Int {
+    /// Calls `body`, on any thread, after each change of ``heldUp``, until ``removeObserver(_:)`` is called.
+    func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {
+        add(Observer(isForFreePermits: false, body: body))
+    }
+
+    /// Calls `body`, on any thread, after each change of the queue after which ``hasFreePermit`` is true, until
+    /// ``removeObserver(_:)`` is called.
+    func observeFreePermits(_ body: @escaping @Sendable () -> Void) -> Int {
+        add(Observer(isForFreePermits: true, body: body))
+    }
+
+    private func add(_ observer: Observer) -> Int {
         state.withLock { state in
             state.lastObserver += 1
-            state.observers[state.lastObserver] = body
+            state.observers[state.lastObserver] = observer
             return state.lastObserver
         }
     }
@@ -249,8 +270,9 @@ final class TransferScheduler: Sendable {
     private func takeNotices(_ state: inout State) -> Notices {
         defer { state.notices = Notices() }
         var notices = state.notices
-        if state.queue.heldUp.changeCount > state.observedCount || state.queue.hasRoom, !state.observers.isEmpty {
-            notices.observers = Array(state.observers.values)
+        let hasChanged = state.queue.heldUp.changeCount > state.observedCount
+        notices.observers = state.observers.values.compactMap { observer in
+            (observer.isForFreePermits ? state.queue.hasRoom : hasChanged) ? observer.body : nil
         }
         state.observedCount = state.queue.heldUp.changeCount
         return notices

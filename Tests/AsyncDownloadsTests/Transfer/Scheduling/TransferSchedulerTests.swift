@@ -97,7 +97,7 @@ struct TransferSchedulerTests {
         let scheduler = TransferScheduler(limit: 2, HostLimit.Settings(), time: time)
         let calls = Calls()
         let first = scheduler.request("a", calls)
-        let begun = try #require(scheduler.begin(first))
+        let begun = try #require(scheduler.begin(first).request)
         _ = scheduler.answered(begun, .refused(retryAfter: .seconds(5)))
         scheduler.releaseAndDeliver(first)
         _ = scheduler.request("a", calls)
@@ -118,11 +118,11 @@ struct TransferSchedulerTests {
         let scheduler = TransferScheduler(limit: 2, HostLimit.Settings(), time: time)
         let calls = Calls()
         let tickets = (0..<2).map { _ in scheduler.request("a", calls) }
-        let begun = try #require(scheduler.begin(tickets[0]))
+        let begun = try #require(scheduler.begin(tickets[0]).request)
         _ = scheduler.answered(begun, .refused(retryAfter: .seconds(5)))
         // The first one has begun its request before, and the other one hasn't.
-        #expect(scheduler.begin(tickets[1]) == nil)
-        #expect(scheduler.begin(tickets[0]) == nil)
+        #expect(scheduler.begin(tickets[1]).request == nil)
+        #expect(scheduler.begin(tickets[0]).request == nil)
         #expect(!scheduler.moveAndDeliver(tickets[0], to: "b"))
         #expect(time.pendingCount == 0)
     }
