@@ -9,15 +9,13 @@ struct HostWaits: Sendable {
         /// The time since the start of the run at which the downloads continue.
         var end: Duration
 
-        /// - Parameter event: An event; the result is nil if it isn't a wait for a host.
+        /// - Parameter event: The event; the result is nil if it isn't a wait for a host.
         init?(_ event: RunEvent) {
             guard case .success(.waiting(let reason)) = event.what, let delay = event.waitingTime else { return nil }
             host = event.item.address.url.host() ?? ""
-            self.reason = reason.name == Self.coolDown ? "which asks to wait" : "which can't be reached"
+            self.reason = reason.isCoolDown ? "which asks to wait" : "which can't be reached"
             end = event.time + delay
         }
-
-        private static let coolDown = "coolDown"
 
         /// Returns the text that describes the wait.
         func text(at now: Duration) -> String {

@@ -50,15 +50,16 @@ final class OpenItem {
     /// Received bytes are worth a wait, because the other server may have another object.
     @inline(never)
     func leaveAddress(after event: DownloadEvent) -> Bool {
-        guard case .waiting(let reason) = event, let end = reason.end, end.timeIntervalSinceNow >= Self.shortestWait,
-            plan.hasUntriedAddress, download.progress.receivedByteCount == 0
+        guard case .waiting(let reason) = event, let end = reason.end, plan.hasUntriedAddress,
+            !reason.isCoolDown || end.timeIntervalSinceNow >= Self.shortestCoolDown,
+            download.progress.receivedByteCount == 0
         else { return false }
         isLeaving = true
         download.cancel()
         return true
     }
 
-    private static let shortestWait = 0.5
+    private static let shortestCoolDown = 0.5
 
     /// Selects the next address, and returns the event that announces it; nil if no address is left.
     func selectAddress(after error: DownloadError, at now: Duration) -> RunEvent? {

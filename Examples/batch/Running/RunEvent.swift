@@ -56,3 +56,8 @@ final class RunEvent: Sendable {
         (item.output?.path ?? item.path(named: file.url.lastPathComponent)).distinctFromOptions
     }
 }
+
+extension WaitingReason {
+    /// Whether the server has asked for a delay.
+    var isCoolDown: Bool { name == Self.coolDown(until: .distantPast).name }
+}
