@@ -79,7 +79,7 @@ extension Downloader {
         /// The maximum number of transfers that run at the same time; other transfers wait.
         ///
         /// A transfer that has received all bytes doesn't count while it waits for the disk to verify or place the
-        /// file. A transfer whose server has sent no response to any request for a second doesn't count for transfers
+        /// file. A transfer whose server has sent no response to any request for two seconds doesn't count for transfers
         /// from other servers, unless the number is 1. At most twice as many transfers as this number have open files,
         /// or fewer if the process may open few files.
         ///

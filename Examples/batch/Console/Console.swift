@@ -18,7 +18,7 @@ struct Console: Sendable {
     private var display: LiveDisplay
     private var region = LiveRegion()
     private var lasting: [String] = []
-    /// The waits that have a line, unless there is a live display.
+    /// The waits that have a line.
     private var waits = HostWaits()
     private var hasHiddenCursor = false
 
@@ -53,11 +53,12 @@ struct Console: Sendable {
 
     /// Writes the lines for an event, and updates the live display.
     mutating func show(_ event: RunEvent) {
-        if writesJSON, let line = JSONLine(event, keepsFiles: keepsFiles) { StandardOutput.write("\(line)\n") }
         if isLive { display.take(event) }
+        // Thousands of downloads may wait for one host.
+        if let wait = HostWaits.Wait(event), !waits.insert(wait, at: event.time) { return }
+        if writesJSON, let line = JSONLine(event, keepsFiles: keepsFiles) { StandardOutput.write("\(line)\n") }
         // A full disk ends the run, and its last line is about that.
         if case .failure(let error) = event.what, error.code == .diskFull { return }
-        if let wait = HostWaits.Wait(event), !waits.insert(wait, at: event.time) { return }
         guard let line = PlainLine(event, atLeast: leastWeight) else { return }
         let text = line.text(usesColor: terminal.usesColor)
         if isLive {

@@ -114,6 +114,7 @@ extension JSONLine {
         case .waiting(let reason):
             guard let delay = event.waitingTime else { return nil }
             self.init("waiting", event)
+            add("url", event.item.address.url.redacted)
             add("reason", reason.name)
             add("delay", delay)
         case .retrying(let attempt, let delay, let error):

@@ -98,7 +98,8 @@ struct RetryBudget: Sendable, Hashable {
         defer { hasRoom = false }
         guard countFailure(limit: limit) else { return nil }
         if let coolDown = coolDown(after: error, policy) {
-            return policy.endsWhenRefused && received == 0 ? nil : coolDown
+            let isFinal = policy.endsWhenRefused && (received == 0 || coolDownCount > 1)
+            return isFinal ? nil : coolDown
         }
         if hasRoom, !hasUsedRoom, error.isRetryable, error.retryAfter ?? .zero <= .zero {
             hasUsedRoom = true

@@ -44,8 +44,8 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Default: 10 minutes.
     public var maximumRetryAfter: Duration
 
-    /// Whether a refusal that asks for a delay is final if nothing was received, because the resource is available
-    /// elsewhere.
+    /// Whether a refusal that asks for a delay is final, because the resource is available elsewhere; if bytes were
+    /// received, the second one in a row is.
     package var endsWhenRefused = false
 
     /// Creates a policy with the given values.

@@ -130,7 +130,8 @@ extension ActiveTransfer {
         update { state, decision in
             state.machine.setPath(environment.network.path)
             let policy = state.machine.policies.retryPolicy
-            var answer = RequestAnswer(end, policy: policy)
+            let url = state.connections[id]?.url ?? state.machine.address.url
+            var answer = RequestAnswer(end, of: ResourceID(url), policy: policy)
             if case .nothing = answer, state.machine.hasTimedOut(id) { answer = .unanswered(policy) }
             if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code),
                 makeRoom(forRequestOf: id, isResponse: false, &state)

@@ -6,6 +6,21 @@ internal import Testing
 
 @Suite(.endsWhenHung)
 struct LoopChoiceTests {
+    @Test(arguments: 0..<4)
+    func `an exchange uses the loop that has kept a connection, unless another one has fewer exchanges`(position: Int) {
+        var choice = LoopChoice()
+        let origin = Origin(.sample("https://a.example/"))
+        choice.kept(with: origin, at: position)
+        let first = choice.begin(with: origin, of: 4)
+        #expect(first == position)
+        let second = choice.begin(with: origin, of: 4)
+        #expect(second != position)
+        for end in [first, second] { choice.end(with: origin, at: end) }
+        // The other connection was closed.
+        let third = choice.begin(with: origin, of: 4)
+        #expect(third == position)
+    }
+
     private let origins: [Origin?]
 
     init() throws {

@@ -130,7 +130,7 @@ extension HostTable {
     /// - Parameter countsForHost: Whether to reserve one of the requests that the host permits, too.
     mutating func reserve(_ slot: Int32, countsForHost: Bool, at now: Duration) {
         let host = origins.update(slot) { origin in
-            origin.state.reserve(lastNumber, at: now)
+            origin.state.pace.reserve(lastNumber, at: now)
             return origin.host
         }
         if countsForHost { hosts.update(host) { $0.limit.reserve(at: now) } }

@@ -3,7 +3,7 @@
 /// A silent origin may receive more requests, but other origins take precedence. The silence ends with a response, not
 /// with the failure of a request.
 struct OriginSilence: Sendable {
-    private static let shortestTime = Duration.seconds(1)
+    private static let shortestTime = Duration.seconds(2)
 
     /// The number of requests of permits that haven't been answered.
     private var awaitedCount = 0

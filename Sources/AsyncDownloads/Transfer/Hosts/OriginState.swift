@@ -54,11 +54,15 @@ struct OriginState: Sendable {
     private var probeEnd = Duration.zero
     private static let longestProbe = Duration.seconds(60)
     private(set) var refusedResources = RefusedResources()
+    /// The number of closed connections since the last response.
+    private var resetCount = 0
+    /// The number of closed connections in a row that count as an outage.
+    private static let mostResets = 8
     /// Whether the origin has sent a response.
     private(set) var hasAnswered: Bool
     /// Whether announcements are ignored, because a request was accepted during an announced cool-down.
     private var ignoresAnnouncements = false
-    private(set) var pace = OriginPace()
+    var pace = OriginPace()
     var silence = OriginSilence()
 
     init(hasAnswered: Bool) {
@@ -157,18 +161,6 @@ extension OriginState {
         !needsProbe(at: now) && conditionTime(hasImpatient: false, at: now) == nil
     }
 
-    /// Reserves a request that will be sent soon.
-    ///
-    /// - Parameter lastNumber: The number of the last request that was begun.
-    mutating func reserve(_ lastNumber: Int, at now: Duration) {
-        pace.reserve(lastNumber, at: now)
-    }
-
-    /// Withdraws a reserved request that will not be sent.
-    mutating func withdraw() {
-        pace.ended()
-    }
-
     /// Records that a reserved request is being sent.
     ///
     /// - Parameter ticket: The permit; nil for an extra request.
@@ -215,9 +207,16 @@ extension OriginState {
         // A connection that was established before the outage says nothing about the present.
         var isLate = false
         if case .unreachable(let outage) = condition { isLate = !wasProbe && outage.isLate(number) }
+        resetCount = answer.isResponse ? 0 : resetCount
         switch answer {
         case .nothing: return Consequence()
         case .lost:
+            if !isLate { reached() }
+        case .reset(let policy, let resource):
+            resetCount += 1
+            // The next attempt requests another resource, because a server may fail to handle this one.
+            refusedResources.insert(resource, until: context.now, at: context.now)
+            if resetCount >= Self.mostResets { return unreachable(policy, isLate: isLate, context) }
             if !isLate { reached() }
         case .unanswered(let policy):
             if case .unreachable = condition {

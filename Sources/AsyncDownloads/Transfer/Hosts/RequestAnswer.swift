@@ -10,8 +10,11 @@ enum RequestAnswer: Sendable {
     case refused(retryAfter: Duration?, of: ResourceID? = nil)
     /// The origin has sent another response.
     case failed
-    /// The connection has ended without a response.
+    /// A connection was established, and the request has failed before a response, for example in the TLS handshake.
     case lost
+    /// An established connection was closed before a response to the request for a resource. The associated policy
+    /// belongs to the transfer.
+    case reset(RetryPolicy, of: ResourceID)
     /// No connection could be established. The associated policy belongs to the transfer.
     case unreachable(DownloadError, RetryPolicy)
     /// Nothing has arrived within the idle timeout, perhaps because no connection could be established.
@@ -25,7 +28,7 @@ extension RequestAnswer {
     var isResponse: Bool {
         switch self {
         case .accepted, .refused, .failed: true
-        case .lost, .unreachable, .unanswered, .nothing: false
+        case .lost, .reset, .unreachable, .unanswered, .nothing: false
         }
     }
 
@@ -47,12 +50,13 @@ extension RequestAnswer {
     }
 
     /// - Parameter end: The end of an exchange that has received no head.
-    init(_ end: ExchangeEnd, policy: RetryPolicy) {
+    init(_ end: ExchangeEnd, of resource: @autoclosure () -> ResourceID, policy: RetryPolicy) {
         switch end {
         case .failed(let error):
             switch error.code {
             case .cannotConnect, .hostNotFound: self = .unreachable(error, policy)
             case .timedOut: self = .unanswered(policy)
+            case .connectionLost: self = .reset(policy, of: resource())
             case .tooManyOpenFiles, .notConnected, .networkNotPermitted, .cancelled: self = .nothing
             default: self = .lost
             }

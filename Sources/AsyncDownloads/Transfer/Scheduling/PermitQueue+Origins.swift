@@ -139,8 +139,8 @@ extension RequestAnswer {
         switch self {
         case .accepted: .accepted
         case .refused(let retryAfter, _) where isRefusal: .refused(retryAfter: retryAfter)
-        case .lost: .lost
-        case .refused, .failed, .unreachable, .unanswered, .nothing: .nothing
+        case .reset: .lost
+        case .refused, .failed, .lost, .unreachable, .unanswered, .nothing: .nothing
         }
     }
 }
@@ -165,7 +165,7 @@ extension PermitQueue {
         let (host, wasProbe) = table.updateOrigin(request.origin) { origin in
             origin.runningCount -= 1
             if request.isAccepted { origin.servingCount -= 1 }
-            if request.isReserved { origin.state.withdraw() }
+            if request.isReserved { origin.state.pace.ended() }
             return (origin.host, origin.state.withdrawn(ticket))
         }
         table.updateHost(host) { host in

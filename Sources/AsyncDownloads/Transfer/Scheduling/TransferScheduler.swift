@@ -126,8 +126,10 @@ final class TransferScheduler: Sendable {
         state.withLock { state in
             let consequence = state.queue.answered(request, answer, at: time.now)
             let error =
-                if case .unreachable(let error, _) = answer { error } else {
-                    DownloadError(.cannotConnect, "nothing was received from the host")
+                switch answer {
+                case .unreachable(let error, _): error
+                case .reset: DownloadError(.connectionLost, "the host closes connections without a response")
+                default: DownloadError(.cannotConnect, "nothing was received from the host")
                 }
             for ticket in consequence.failed {
                 guard let receiver = state.receivers[ticket.slot] else { continue }

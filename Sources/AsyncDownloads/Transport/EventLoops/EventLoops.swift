@@ -63,13 +63,19 @@ final class DeliveryLoop: Sendable {
 /// Successive exchanges with an origin use the same loop, and therefore its connections. Simultaneous exchanges of
 /// different files are distributed evenly over the loops.
 struct LoopChoice: Sendable {
+    private static let mostKept = 1024
+
+    /// The positions of the loops that have last kept a connection with an origin after a response.
+    ///
+    /// An origin may refuse every other connection.
+    private var kept: [Origin?: Int] = [:]
     /// The numbers of running exchanges with each origin, by the positions of their loops.
     private var running: [Origin?: [Int]] = [:]
 
     /// Returns the position of the loop for a new exchange, among `count` loops: the neighbor's loop, or the loop with
     /// the fewest exchanges with the origin.
     mutating func begin(with origin: Origin?, beside neighbor: Int? = nil, of count: Int) -> Int {
-        let first = Int(UInt(bitPattern: origin.hashValue) % UInt(count))
+        let first = kept[origin] ?? Int(UInt(bitPattern: origin.hashValue) % UInt(count))
         return Self.add(to: neighbor, of: &running[origin, default: Array(repeating: 0, count: count)], from: first)
     }
 
@@ -91,6 +97,13 @@ struct LoopChoice: Sendable {
             if numbers[position] < numbers[choice] { choice = position }
         }
         return choice
+    }
+
+    /// Records that the loop at a position keeps the connection of an exchange.
+    mutating func kept(with origin: Origin?, at position: Int) {
+        guard kept[origin] != position else { return }
+        if kept.count >= Self.mostKept { kept.removeAll() }
+        kept[origin] = position
     }
 
     /// Ends an exchange that began on the loop at a position.

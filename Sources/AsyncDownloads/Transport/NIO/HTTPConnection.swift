@@ -202,6 +202,7 @@ extension HTTPConnection {
             if keepsAlive, boundary.isAtEnd(of: bytes) {
                 phase = .idle
                 continueReading()
+                exchange.whenKept()
                 pool.release(self)
             } else {
                 close()

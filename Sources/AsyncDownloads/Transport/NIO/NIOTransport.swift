@@ -59,9 +59,10 @@ package final class NIOTransport: Transport {
             let neighborIndex = request.route.isSecure ? nil : (neighbor as? NIOExchange)?.poolIndex
             let (pool, index) = try pool(for: request.origin, beside: neighborIndex)
             let origin = request.origin
-            let exchange = NIOExchange(request, pool: pool, poolIndex: index, handler: handler) { [self] in
-                state.withLock { $0.choice.end(with: origin, at: index) }
-            }
+            let exchange = NIOExchange(
+                request, pool: pool, poolIndex: index, handler: handler,
+                whenKept: { [self] in state.withLock { $0.choice.kept(with: origin, at: index) } },
+                whenEnded: { [self] in state.withLock { $0.choice.end(with: origin, at: index) } })
             pool.execute { $0.start(exchange) }
             return exchange
         } catch {
@@ -128,14 +129,17 @@ final class NIOExchange: Exchange {
     /// The position of the exchange's pool, which other exchanges of the same file may use as well.
     let poolIndex: Int
     let delivery: ExchangeDelivery
+    /// A closure to call on the event loop if the connection is kept after the response.
+    let whenKept: @Sendable () -> Void
     private let pool: ConnectionPoolHandle
     private let state: NIOLoopBoundBox<State>
 
     init(
         _ request: WireRequest, pool: ConnectionPoolHandle, poolIndex: Int, handler: any ExchangeHandler,
-        whenEnded: @escaping @Sendable () -> Void
+        whenKept: @escaping @Sendable () -> Void, whenEnded: @escaping @Sendable () -> Void
     ) {
         self.request = request
+        self.whenKept = whenKept
         self.pool = pool
         self.poolIndex = poolIndex
         delivery = ExchangeDelivery(

@@ -14,7 +14,7 @@ struct OriginStateTests {
     /// Sends a request, and returns its number.
     private mutating func send(_ ticket: Int = 0, at seconds: Int = 0) -> Int {
         state.permitted(tickets[ticket], at: .seconds(seconds))
-        state.reserve(lastNumber, at: .seconds(seconds))
+        state.pace.reserve(lastNumber, at: .seconds(seconds))
         lastNumber += 1
         state.began(lastNumber, tickets[ticket], at: .seconds(seconds))
         return lastNumber
@@ -79,7 +79,7 @@ struct OriginStateTests {
         #expect(nextTime(at: 3) == .seconds(32))
     }
 
-    @Test(arguments: [RequestAnswer.failed, .lost, .nothing])
+    @Test(arguments: [RequestAnswer.failed, .lost, .reset(.default, of: resource), .nothing])
     mutating func `a request that shows nothing about a 503 is followed by another one`(_ other: RequestAnswer) {
         answer(send(), .refused(retryAfter: .seconds(30), of: Self.resource))
         answer(send(1, at: 1), other, at: 2)
@@ -209,6 +209,22 @@ struct OriginStateTests {
         #expect(consequence.failingRetryLimit == 0 && consequence.step != .end)
     }
 
+    @Test mutating func `connections that are closed again and again count as an outage until a response`() {
+        let closed = RequestAnswer.reset(.default, of: Self.resource)
+        for _ in 0..<7 { answer(send(), closed) }
+        #expect(state.hindrance(at: .zero) == nil)
+        answer(send(), .failed)
+        for _ in 0..<7 { answer(send(), closed) }
+        #expect(state.hindrance(at: .zero) == nil)
+        let consequence = answer(send(), closed)
+        #expect(consequence.step == .retry(number: 1, delay: .seconds(1)))
+        #expect(nextTime(at: 0) == .seconds(1))
+        let probe = send(1, at: 1)
+        #expect(nextTime(at: 1) == .seconds(61))
+        answer(probe, .accepted(), at: 2)
+        #expect(nextTime(at: 2) == nil)
+    }
+
     @Test mutating func `attempts of transfers without retries aren't those of the others`() {
         answer(send(), Self.unreachable)
         for _ in 0..<9 {
@@ -219,7 +235,7 @@ struct OriginStateTests {
         #expect(consequence.step == .retry(number: 2, delay: .seconds(2)))
     }
 
-    @Test(arguments: [RequestAnswer.lost, .failed, .accepted()])
+    @Test(arguments: [RequestAnswer.lost, .reset(.default, of: resource), .failed, .accepted()])
     mutating func `a connection of the time before doesn't end an outage`(_ late: RequestAnswer) {
         let numbers = (0..<2).map { send($0) }
         answer(numbers[0], Self.unreachable)

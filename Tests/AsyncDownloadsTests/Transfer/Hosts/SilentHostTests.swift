@@ -132,7 +132,7 @@ struct SilentHostTests {
         let dead = (0..<200).map { Transfer(host: "dead\($0)", behavior: .unreachable(.seconds(3))) }
         var simulation = Simulation(limit: limit, dead + Self.good)
         let end = simulation.run(until: 100)
-        #expect(end <= .seconds(limit == 16 ? 25 : 6), "\(end)")
+        #expect(end <= .seconds(limit == 16 ? 25 : 8), "\(end)")
     }
 
     @Test func `a retry of a host that never answered follows the first attempts of others`() {

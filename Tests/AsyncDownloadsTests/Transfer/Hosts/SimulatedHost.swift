@@ -225,7 +225,7 @@ extension RequestAnswer {
         switch answer {
         case .accepted: self = .accepted()
         case .refused(let retryAfter): self = .refused(retryAfter: retryAfter, of: resource)
-        case .lost: self = .lost
+        case .lost: self = .reset(.default, of: resource ?? ResourceID(.sample("https://host/")))
         case .nothing: self = .nothing
         }
     }

@@ -131,7 +131,8 @@ final class PoolFixture {
         let url = try #require(URL(string: "http://\(host)/file"))
         let request = try WireRequest(
             ExchangeRequest(url: url, headers: [:]), proxies: proxies, hasIdentity: false)
-        let exchange = NIOExchange(request, pool: handle, poolIndex: 0, handler: recorder, whenEnded: {})
+        let exchange = NIOExchange(
+            request, pool: handle, poolIndex: 0, handler: recorder, whenKept: {}, whenEnded: {})
         handle.execute { $0.start(exchange) }
         loop.run()
         return (exchange, recorder)
