@@ -35,6 +35,10 @@ public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameter end: The end of the delay.
     public static func coolDown(until end: Date) -> Self { Self("coolDown", end: end) }
+    /// The server has sent no response for two seconds, although other downloads have sent requests.
+    ///
+    /// The download continues as soon as the limits of concurrent downloads permit it.
+    public static let noResponse = Self("noResponse")
     /// No connection to the server can be established.
     ///
     /// - Parameter nextAttempt: The time of the next attempt.

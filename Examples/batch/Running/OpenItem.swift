@@ -47,19 +47,21 @@ final class OpenItem {
 
     /// Cancels the download if it waits for its host, although another address hasn't been tried; returns whether it does.
     ///
-    /// Received bytes are worth a wait, because the other server may have another object.
+    /// A download that has received many bytes waits, unless a checksum proves that another server has the same object.
     @inline(never)
     func leaveAddress(after event: DownloadEvent) -> Bool {
-        guard case .waiting(let reason) = event, let end = reason.end, plan.hasUntriedAddress,
-            !reason.isCoolDown || end.timeIntervalSinceNow >= Self.shortestCoolDown,
-            download.progress.receivedByteCount == 0
-        else { return false }
+        guard case .waiting(let reason) = event, reason.isOfHost, plan.hasUntriedAddress else { return false }
+        let coolDown = reason.isCoolDown ? reason.end.map { Duration.seconds($0.timeIntervalSinceNow) } : nil
+        let delay = coolDown ?? Self.assumedOutage
+        let isWorthwhile = checksum != nil || download.progress.receivedByteCount < RetryPolicy.bytesWorth(delay)
+        guard delay >= Self.shortestDelay, isWorthwhile else { return false }
         isLeaving = true
         download.cancel()
         return true
     }
 
-    private static let shortestCoolDown = 0.5
+    private static let shortestDelay = Duration.milliseconds(500)
+    private static let assumedOutage = Duration.seconds(30)
 
     /// Selects the next address, and returns the event that announces it; nil if no address is left.
     func selectAddress(after error: DownloadError, at now: Duration) -> RunEvent? {

@@ -60,4 +60,7 @@ final class RunEvent: Sendable {
 extension WaitingReason {
     /// Whether the server has asked for a delay.
     var isCoolDown: Bool { name == Self.coolDown(until: .distantPast).name }
+
+    /// Whether the server is the reason for the wait.
+    var isOfHost: Bool { end != nil || self == .noResponse }
 }

@@ -98,7 +98,7 @@ struct RetryBudget: Sendable, Hashable {
         defer { hasRoom = false }
         guard countFailure(limit: limit) else { return nil }
         if let coolDown = coolDown(after: error, policy) {
-            let isFinal = policy.endsWhenRefused && (received == 0 || coolDownCount > 1)
+            let isFinal = policy.endsWhenRefused && received < RetryPolicy.bytesWorth(coolDown.delay)
             return isFinal ? nil : coolDown
         }
         if hasRoom, !hasUsedRoom, error.isRetryable, error.retryAfter ?? .zero <= .zero {

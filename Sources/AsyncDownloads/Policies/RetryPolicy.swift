@@ -44,9 +44,15 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Default: 10 minutes.
     public var maximumRetryAfter: Duration
 
-    /// Whether a refusal that asks for a delay is final, because the resource is available elsewhere; if bytes were
-    /// received, the second one in a row is.
+    /// Whether a refusal that asks for a delay is final if few bytes were received (``bytesWorth(_:)``), because the
+    /// resource is available elsewhere.
     package var endsWhenRefused = false
+
+    /// Returns the number of received bytes for which a server is waited for, although the resource is available
+    /// elsewhere: the other server may have another object, so that the bytes are received again.
+    package static func bytesWorth(_ delay: Duration) -> Int64 {
+        Int64((delay.clampedForTimers / .seconds(1)).rounded(.up)) << 20
+    }
 
     /// Creates a policy with the given values.
     public init(

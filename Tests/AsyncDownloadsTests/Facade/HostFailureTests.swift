@@ -81,10 +81,12 @@ struct HostFailureTests {
             let files = (0..<10).map { fixture.start("\(Self.good)/\($0)") }
             await fixture.waitUntilIdle()
             #expect(!files.contains { $0.state.isFinal })
+            #expect(silent.allSatisfy { ($0.snapshot.waitingReason ?? .turn) == .turn })
             await fixture.advance { files.allSatisfy(\.state.isFinal) || fixture.time.now >= .seconds(20) }
             // A limit of one is never exceeded.
             #expect(fixture.time.now == .seconds(limit == 1 ? 20 : 2))
             #expect(fixture.servers.requests.count { $0.host() == "bad.example" } == limit)
+            #expect(silent.dropFirst(limit).allSatisfy { $0.snapshot.waitingReason == .noResponse })
             for download in silent { download.cancel() }
         }
     }

@@ -43,7 +43,7 @@ struct WaitingTests {
         let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         let downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
         let downloads = try (0..<1000).map { number in
-            let url = try #require(URL(string: "https://origin.example/\(number)"))
+            let url = try #require(URL(string: "https://origin\(number).example/"))
             return downloader.start(
                 DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/\(number).bin")))
         }
@@ -80,7 +80,10 @@ struct WaitingTests {
             for download in others { await fixture.finish(download, InterruptionPoint.object) }
             let log = await listening.value
             let names = log.events.map(\.summary).filter { !$0.hasPrefix("progress") }
-            #expect(names.prefix(4) == ["waiting", "retrying 1 connectionLost", "waiting", "started 100000 resumable"])
+            #expect(
+                names.prefix(5) == [
+                    "waiting", "retrying 1 connectionLost", "waiting", "waiting noResponse", "started 100000 resumable",
+                ])
         }
     }
 

@@ -19,6 +19,20 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 0) == nil)
     }
 
+    @Test(arguments: [(0, true), (29 << 20, true), (30 << 20, false)] as [(Int64, Bool)])
+    func `a server that asks to wait is left for another one, unless many bytes were received`(
+        received: Int64, isFinal: Bool
+    ) {
+        let error = DownloadError(.httpStatus, statusCode: 429, isRetryable: true, retryAfter: .seconds(30))
+        var policy = Self.policy
+        policy.endsWhenRefused = true
+        for policy in [policy, Self.policy] {
+            var budget = RetryBudget(seed: 1)
+            let attempt = budget.nextAttempt(after: error, policy: policy, received: received)
+            #expect((attempt == nil) == (isFinal && policy.endsWhenRefused))
+        }
+    }
+
     @Test func `rule 37: an attempt that brought new bytes does not count`() {
         var budget = RetryBudget(seed: 1)
         for received in [10, 20, 30] as [Int64] {

@@ -27,11 +27,13 @@ struct OriginState: Sendable {
     enum Hindrance: Sendable, Hashable {
         case coolDown(end: Duration)
         case outage(nextAttempt: Duration)
+        case silence
 
-        /// Returns whether the wait is long enough to be reported.
+        /// Returns whether the wait has a known end, and is long enough to be reported.
         func lasts(at now: Duration) -> Bool {
             switch self {
             case .coolDown(let end), .outage(let end): end - now >= .seconds(1)
+            case .silence: false
             }
         }
     }
@@ -54,9 +56,8 @@ struct OriginState: Sendable {
     private var probeEnd = Duration.zero
     private static let longestProbe = Duration.seconds(60)
     private(set) var refusedResources = RefusedResources()
-    /// The number of closed connections since the last response.
+    /// The number of closed connections since the last response, and the number that counts as an outage.
     private var resetCount = 0
-    /// The number of closed connections in a row that count as an outage.
     private static let mostResets = 8
     /// Whether the origin has sent a response.
     private(set) var hasAnswered: Bool
@@ -122,7 +123,7 @@ struct OriginState: Sendable {
         case .coolingDown(let end, _) where now < end: .coolDown(end: end)
         case .unreachable(let outage) where now < outage.attemptTime || probe != nil:
             .outage(nextAttempt: max(now, outage.attemptTime))
-        case .open, .coolingDown, .doubtful, .unreachable: nil
+        case .open, .coolingDown, .doubtful, .unreachable: silence.isPresent ? .silence : nil
         }
     }
 
@@ -214,8 +215,8 @@ extension OriginState {
             if !isLate { reached() }
         case .reset(let policy, let resource):
             resetCount += 1
-            // The next attempt requests another resource, because a server may fail to handle this one.
-            refusedResources.insert(resource, until: context.now, at: context.now)
+            // Requests for other resources go first, because a server may fail to handle this one.
+            if resetCount > 1 { refusedResources.insert(resource, until: context.now, at: context.now) }
             if resetCount >= Self.mostResets { return unreachable(policy, isLate: isLate, context) }
             if !isLate { reached() }
         case .unanswered(let policy):

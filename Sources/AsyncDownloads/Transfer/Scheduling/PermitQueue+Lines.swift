@@ -157,7 +157,7 @@ extension PermitQueue {
 
     /// Returns whether the waiting requests of an origin wait because of its state.
     private func isHeldUp(_ origin: HostTable.OriginEntry) -> Bool {
-        origin.state.silence.isPresent || origin.isBlocked && origin.state.hindrance(at: latest) != nil
+        (origin.isBlocked || origin.state.silence.isPresent) && origin.state.hindrance(at: latest) != nil
     }
 
     mutating func hostChanged(_ slot: Int32) {

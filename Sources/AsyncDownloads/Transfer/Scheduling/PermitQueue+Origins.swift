@@ -83,7 +83,8 @@ extension PermitQueue {
         let host = table.origin(slot).host
         let wasBlocked = table.origin(slot).isBlocked || pausedHosts[host] != nil
         let wasSilent = table.origin(slot).state.silence.isPresent
-        let wasHindered = table.origin(slot).state.hindrance(at: now) != nil
+        // A silence is reported when it begins.
+        let wasHindered = (table.origin(slot).state.hindrance(at: now) ?? .silence) != .silence
         let context = OriginState.Context(
             patience: table.settings.patience, lastNumber: table.lastNumber,
             isServing: table.origin(slot).servingCount > 0, jitter: jitter.nextFraction(), now: now)
@@ -121,7 +122,7 @@ extension PermitQueue {
     }
 
     /// Returns the waiting requests of an origin whose transfers permit at most this number of retries.
-    private func waiting(_ slot: Int32, retryLimit: Int) -> [Ticket] {
+    func waiting(_ slot: Int32, retryLimit: Int) -> [Ticket] {
         let origin = table.origin(slot)
         guard retryLimit > 0 || retryLimit == 0 && origin.impatientCount > 0 else { return [] }
         return origin.lines.flatMap(\.all).filter { requests[$0].retryLimit <= retryLimit }

@@ -67,6 +67,8 @@ struct PermitQueue: Sendable {
     /// The number of requests that are waiting for a permit.
     var waitingCount: Int { requests.count - holderCount - finishingCount }
 
+    /// The waiting requests whose origins have become silent, and whose transfers haven't been notified.
+    var hindered: [Ticket] = []
     /// The number of permits that don't count for other origins, because their own origins are silent.
     var uncountedCount = 0
 
@@ -226,6 +228,7 @@ struct PermitQueue: Sendable {
         }
         while let (origin, time) = silences.first, time <= now {
             table.updateOrigin(origin) { $0.state.silence.begin() }
+            hindered += waiting(origin, retryLimit: .max)
             changed(origin)
         }
         while hasRoom, let slot = next(at: now) {

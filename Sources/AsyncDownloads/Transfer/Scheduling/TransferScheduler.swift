@@ -246,6 +246,10 @@ final class TransferScheduler: Sendable {
                 return state.receivers[ticket.slot].map { ($0, ticket) }
             }
             state.changeCount += grants.count
+            for ticket in state.queue.hindered {
+                if let receiver = state.receivers[ticket.slot] { state.notices.hindered.append((receiver, ticket)) }
+            }
+            state.queue.hindered = []
             let before = state.timer
             let timer = nextTimer(&state)
             let obsolete = state.timer?.number == before?.number ? nil : before?.action
