@@ -1,4 +1,5 @@
 internal import AsyncDownloads
+internal import Foundation
 
 /// The hosts that downloads are waiting for, with the times until which they wait.
 struct HostWaits: Sendable {

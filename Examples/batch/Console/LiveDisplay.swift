@@ -1,4 +1,5 @@
 internal import AsyncDownloads
+internal import Foundation
 
 /// The content of the live display: a line for each active download, and a line of totals.
 ///

@@ -12,27 +12,13 @@ final class TransferScheduler: Sendable {
         var receivers = PermitReceivers()
         /// The notices that have not been delivered to the receivers and the observers.
         var notices = Notices()
-        var observers: [Int: Observer] = [:]
-        var lastObserver = 0
-        /// The number of changes of ``heldUp`` that the observers have been notified of.
-        var observedCount = 0
+        var observers = RoomObservers()
         var isClosed = false
         /// The number of permits that were granted, yielded, or released while their transfers ran.
         var changeCount = 0
         /// The timer for the next grant that depends only on the time.
         var timer: Timer?
         var lastTimerNumber = 0
-    }
-
-    private struct Observer {
-        let isForFreePermits: Bool
-        let body: @Sendable () -> Void
-    }
-
-    private struct Refusal {
-        let receiver: any PermitReceiver
-        let ticket: PermitQueue.Ticket
-        let error: DownloadError
     }
 
     private struct Timer {
@@ -134,7 +120,7 @@ final class TransferScheduler: Sendable {
             for ticket in consequence.failed {
                 guard let receiver = state.receivers[ticket.slot] else { continue }
                 state.receivers[ticket.slot] = nil
-                state.notices.refusals.append(Refusal(receiver: receiver, ticket: ticket, error: error))
+                state.notices.refusals.append((receiver, ticket, error))
             }
             for ticket in consequence.hindered {
                 if let receiver = state.receivers[ticket.slot] { state.notices.hindered.append((receiver, ticket)) }
@@ -203,26 +189,18 @@ final class TransferScheduler: Sendable {
 
     /// Calls `body`, on any thread, after each change of ``heldUp``, until ``removeObserver(_:)`` is called.
     func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {
-        add(Observer(isForFreePermits: false, body: body))
+        state.withLock { $0.observers.add(.heldUp, body) }
     }
 
     /// Calls `body`, on any thread, after each change of the queue after which ``hasFreePermit`` is true, until
     /// ``removeObserver(_:)`` is called.
     func observeFreePermits(_ body: @escaping @Sendable () -> Void) -> Int {
-        add(Observer(isForFreePermits: true, body: body))
-    }
-
-    private func add(_ observer: Observer) -> Int {
-        state.withLock { state in
-            state.lastObserver += 1
-            state.observers[state.lastObserver] = observer
-            return state.lastObserver
-        }
+        state.withLock { $0.observers.add(.freePermits, body) }
     }
 
     /// Removes an observer; a call that is already in progress may still happen.
     func removeObserver(_ number: Int) {
-        _ = state.withLock { $0.observers.removeValue(forKey: number) }
+        state.withLock { $0.observers.remove(number) }
     }
 
     /// Stops granting permits, because all transfers are ended.
@@ -268,7 +246,7 @@ final class TransferScheduler: Sendable {
 
     /// Notifications, apart from grants, that are delivered without a lock.
     private struct Notices {
-        var refusals: [Refusal] = []
+        var refusals: [(receiver: any PermitReceiver, ticket: PermitQueue.Ticket, error: DownloadError)] = []
         var hindered: Grants = []
         var observers: [@Sendable () -> Void] = []
     }
@@ -276,11 +254,7 @@ final class TransferScheduler: Sendable {
     private func takeNotices(_ state: inout State) -> Notices {
         defer { state.notices = Notices() }
         var notices = state.notices
-        let hasChanged = state.queue.heldUp.changeCount > state.observedCount
-        notices.observers = state.observers.values.compactMap { observer in
-            (observer.isForFreePermits ? state.queue.hasRoom : hasChanged) ? observer.body : nil
-        }
-        state.observedCount = state.queue.heldUp.changeCount
+        notices.observers = state.observers.due(after: state.queue)
         return notices
     }
 

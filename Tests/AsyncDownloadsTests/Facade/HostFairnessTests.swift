@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// Origins that fail or don't answer, and the downloads of other origins, which they must not delay (rule 58).
+@Suite(.endsWhenHung)
+struct HostFairnessTests {
+    private static let good = "https://good.example"
+    private static let bad = "https://bad.example"
+
+    @Test(arguments: [1, 2, 4])
+    func `an origin that doesn't answer delays the files of another one by two seconds`(limit: Int) async throws {
+        try await SimulatedFixture.with(
+            configure: { $0.maximumConcurrentTransfers = limit },
+            reply: { url, _ in url.host() == "bad.example" ? .silence : .response(200) }
+        ) { fixture async throws in
+            let silent = (0..<10).map { fixture.start("\(Self.bad)/\($0)") }
+            let files = (0..<10).map { fixture.start("\(Self.good)/\($0)") }
+            await fixture.waitUntilIdle()
+            #expect(!files.contains { $0.state.isFinal })
+            #expect(silent.allSatisfy { ($0.snapshot.waitingReason ?? .turn) == .turn })
+            await fixture.advance { files.allSatisfy(\.state.isFinal) || fixture.time.now >= .seconds(20) }
+            // A limit of one is never exceeded.
+            #expect(fixture.time.now == .seconds(limit == 1 ? 20 : 2))
+            #expect(fixture.servers.requests.count { $0.host() == "bad.example" } == limit)
+            #expect(silent.dropFirst(limit).allSatisfy { $0.snapshot.waitingReason == .noResponse })
+            for download in silent { download.cancel() }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `downloads that wait for a retry don't hold up others`(each: Bool) async throws {
+        try await SimulatedFixture.with(reply: { url, _ in
+            .response(url.host() == "bad.example" ? 500 : 200)
+        }) { fixture async throws in
+            let requests =
+                (0..<50).map { fixture.request("\(Self.bad)/\($0)") }
+                + (0..<10).map { fixture.request("\(Self.good)/\($0)") }
+            let goodEnd = Mutex(Duration.zero)
+            let note: @Sendable (BatchOutcome) -> Void = { outcome in
+                if case .success = outcome.result { goodEnd.withLock { $0 = fixture.time.now } }
+            }
+            let run = Task {
+                if each {
+                    try await fixture.downloader.downloadEach(requests, limit: 10) { note($0) }
+                } else {
+                    for try await outcome in fixture.downloader.batch(requests, limit: 10) { note(outcome) }
+                }
+            }
+            await fixture.advance {
+                fixture.downloader.liveTransfers.isEmpty && fixture.servers.requests.count >= 60
+            }
+            try await run.value
+            #expect(goodEnd.withLock { $0 } <= .seconds(2), "\(goodEnd.withLock { $0 })")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `downloads of origins that can't be reached don't hold up those of others`(each: Bool) async throws {
+        try await SimulatedFixture.with(reply: { url, _ in
+            url.host()?.hasPrefix("bad") == true ? .unreachable : .response(200)
+        }) { fixture async throws in
+            let requests =
+                (0..<300).map { fixture.request("https://bad\($0 % 30).example/\($0)") }
+                + (0..<100).map { fixture.request("\(Self.good)/\($0)") }
+            let finishedCount = Mutex(0)
+            let batch = Task {
+                if each, #available(macOS 14, iOS 17, tvOS 17, watchOS 10, *) {
+                    try await fixture.downloader.downloadEach(requests, limit: 8) { outcome in
+                        if case .success = outcome.result { finishedCount.withLock { $0 += 1 } }
+                    }
+                } else {
+                    for try await outcome in fixture.downloader.batch(requests, limit: 8) {
+                        if case .success = outcome.result { finishedCount.withLock { $0 += 1 } }
+                    }
+                }
+            }
+            // The clock stands still.
+            while finishedCount.withLock({ $0 }) < 100 { await Task.yield() }
+            batch.cancel()
+            _ = await batch.result
+        }
+    }
+}
