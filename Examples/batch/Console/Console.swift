@@ -18,8 +18,6 @@ struct Console: Sendable {
     private var display: LiveDisplay
     private var region = LiveRegion()
     private var lasting: [String] = []
-    /// The waits that have a line.
-    private var waits = HostWaits()
     private var hasHiddenCursor = false
 
     /// Creates a console whose style follows from the options and from the kind of standard error.
@@ -55,7 +53,7 @@ struct Console: Sendable {
     mutating func show(_ event: RunEvent) {
         if isLive { display.take(event) }
         // Thousands of downloads may wait for one host.
-        if let wait = HostWaits.Wait(event), !waits.insert(wait, at: event.time) { return }
+        if let wait = HostWaits.Wait(event), !display.waits.insert(wait, at: event.time) { return }
         if writesJSON, let line = JSONLine(event, keepsFiles: keepsFiles) { StandardOutput.write("\(line)\n") }
         // A full disk ends the run, and its last line is about that.
         if case .failure(let error) = event.what, error.code == .diskFull { return }

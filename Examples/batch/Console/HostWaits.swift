@@ -29,6 +29,8 @@ struct HostWaits: Sendable {
     private static let memory = Duration.seconds(5)
 
     private var waits: [String: Wait] = [:]
+    /// The number of entries at which those that have ended are removed.
+    private var nextCleaning = 64
 
     /// Returns the present waits, in the order of their ends.
     func present(at now: Duration) -> [Wait] { waits.values.filter { $0.end > now }.sorted { $0.end < $1.end } }
@@ -36,8 +38,11 @@ struct HostWaits: Sendable {
     /// Records a wait, and returns whether no download was waiting for the host before.
     mutating func insert(_ wait: Wait, at now: Duration) -> Bool {
         let previous = waits[wait.host]
-        waits = waits.filter { $0.value.end + Self.memory > now }
         waits[wait.host] = wait
+        if waits.count >= nextCleaning {
+            waits = waits.filter { $0.value.end + Self.memory > now }
+            nextCleaning = max(64, 2 * waits.count)
+        }
         return previous.map { now > $0.end + Self.memory } ?? true
     }
 

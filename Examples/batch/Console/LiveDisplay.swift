@@ -26,7 +26,8 @@ struct LiveDisplay: Sendable {
     /// The number of files of known length that have started, and the sum of these lengths.
     private(set) var known = (count: 0, bytes: Int64(0))
     private(set) var rate = RunRate()
-    private(set) var waits = HostWaits()
+    /// The hosts that are waited for.
+    var waits = HostWaits()
     /// The number of body bytes that ended downloads received from the network.
     private var fetchedBefore: Int64 = 0
 
@@ -53,11 +54,8 @@ struct LiveDisplay: Sendable {
             return
         }
         switch happened {
-        // A waiting download has no line of its own, and an `omitted` event does not change one.
-        case .waiting:
-            if let wait = HostWaits.Wait(event) { _ = waits.insert(wait, at: event.time) }
-            return
-        case .omitted: return
+        // A waiting download has no line, and an `omitted` event does not change one.
+        case .waiting, .omitted: return
         case .started, .progress: waits.remove(event.item.address.url.host())
         default: break
         }

@@ -42,17 +42,13 @@ internal import Testing
         var display = LiveDisplay()
         display.expect(5, isComplete: true)
         for host in ["a", "b", "c", "d"] {
-            let item = Item(address: try Address("http://\(host)/x"))
-            let date = Date(timeIntervalSince1970: 0)
-            display.take(
-                RunEvent(
-                    item, time: .zero, date: date,
-                    .success(.waiting(reason: .coolDown(until: date.addingTimeInterval(20))))))
+            _ = display.waits.insert(
+                try wait(host, at: 10, WaitingReason.coolDown(until:)), at: .seconds(10))
         }
-        let lines = display.lines(columns: 80, height: 24, now: .seconds(1))
+        let lines = display.lines(columns: 80, height: 24, now: .seconds(11))
         #expect(lines.count == 4)
-        #expect(lines.first?.hasSuffix(", which asks to wait, 0:19") == true, "\(lines)")
-        #expect(display.lines(columns: 80, height: 3, now: .seconds(1)).count == 2)
+        #expect(lines.first?.hasSuffix(", which asks to wait, 0:09") == true, "\(lines)")
+        #expect(display.lines(columns: 80, height: 3, now: .seconds(11)).count == 2)
         #expect(display.lines(columns: 80, height: 24, now: .seconds(20)).count == 1)
     }
 }
