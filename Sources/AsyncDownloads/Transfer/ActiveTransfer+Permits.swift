@@ -40,7 +40,7 @@ extension ActiveTransfer {
     /// Releases the permit or withdraws the request for one, and returns whether either existed.
     func releasePermit(_ state: inout State) -> Bool {
         guard let ticket = state.permit.take() else { return false }
-        environment.scheduler.release(ticket)
+        environment.scheduler.release(ticket, isRetried: state.machine.phase.isBeforeRetry)
         return true
     }
 

@@ -12,7 +12,7 @@ struct OriginState: Sendable {
         /// A resource is refused until the end. A probe shows whether the origin accepts requests for other resources.
         /// Continues with `open` or `coolingDown`.
         case doubtful(end: Duration)
-        /// No connection can be established. A probe shows when connections are possible again. Continues with `open`.
+        /// No connection can be established, or each one is closed before a response. A probe shows when connections are possible again. Continues with `open`.
         case unreachable(Outage)
     }
 

@@ -1,4 +1,4 @@
-/// A period in which no connection with an origin can be established.
+/// A period in which no connection with an origin can be established, or each one is closed before a response.
 ///
 /// One attempt at a time is made, after increasing delays; all other transfers wait for its result. If the origin has
 /// answered before, they wait for the downloader's patience time. Otherwise, each transfer waits for the number of

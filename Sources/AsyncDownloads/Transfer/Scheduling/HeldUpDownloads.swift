@@ -41,7 +41,7 @@ extension Download {
         let (ticket, isBackingOff) =
             switch transfer.currentStage {
             case .queued(let queued): (queued.ticket, false)
-            case .active(let active): active.withState { ($0.permit.ticket, $0.machine.phase == .backingOff) }
+            case .active(let active): active.withState { ($0.permit.ticket, $0.machine.phase.isBeforeRetry) }
             }
         return ticket.map { transfer.environment.scheduler.isHeldUp($0) } ?? isBackingOff
     }

@@ -48,11 +48,11 @@ struct PermitQueue: Sendable {
     /// queue has noticed.
     struct HeldUp: Sendable {
         fileprivate(set) var count = 0
-        /// The sum of the absolute changes of the number, and the number of released permits, whose transfers may wait
+        /// The sum of the absolute changes of the number, and the number of transfers that have begun or ended to wait
         /// for a retry.
         fileprivate(set) var changeCount = 0
 
-        fileprivate mutating func released() {
+        fileprivate mutating func retryChanged() {
             changeCount += 1
         }
 
@@ -129,6 +129,7 @@ struct PermitQueue: Sendable {
         place: Ticket? = nil, retryLimit: Int = 5, at now: Duration? = nil
     ) -> Ticket {
         lastNumber += 1
+        if place != nil { heldUp.retryChanged() }
         latest = now ?? latest
         let origin = table.slot(of: pair, at: latest)
         let refused = table.origin(origin).state.refusedResources
@@ -197,7 +198,9 @@ struct PermitQueue: Sendable {
     }
 
     /// Releases a permit or removes a waiting request; unknown tickets are ignored.
-    mutating func release(_ ticket: Ticket) {
+    ///
+    /// - Parameter isRetried: Whether the transfer waits for a retry.
+    mutating func release(_ ticket: Ticket, isRetried: Bool = false) {
         guard let request = request(ticket) else { return }
         switch request.stage {
         case .waiting:
@@ -205,7 +208,7 @@ struct PermitQueue: Sendable {
             changed(request.origin)
         case .running:
             holderCount -= 1
-            heldUp.released()
+            if isRetried { heldUp.retryChanged() }
             leave(ticket, request)
         case .finishing:
             finishingCount -= 1

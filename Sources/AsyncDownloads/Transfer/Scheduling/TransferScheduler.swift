@@ -139,15 +139,15 @@ final class TransferScheduler: Sendable {
         }
     }
 
-    /// Releases a permit, or withdraws the request for it.
-    func release(_ ticket: PermitQueue.Ticket) {
+    /// Releases a permit of a transfer that may wait for a retry, or withdraws the request for it.
+    func release(_ ticket: PermitQueue.Ticket, isRetried: Bool = false) {
         state.withLock { state in
             switch state.queue.stage(of: ticket) {
             case .waiting: state.receivers[ticket.slot] = nil
             case .running: state.changeCount += 1
             case .finishing, nil: break
             }
-            state.queue.release(ticket)
+            state.queue.release(ticket, isRetried: isRetried)
             if state.queue.isEmpty { state.receivers = PermitReceivers() }
         }
     }

@@ -7,6 +7,9 @@ extension TransferStateMachine {
         case ready, waiting, opening, connecting, preparing, receiving, draining, refreshing,
             awaitingNetwork, backingOff, pacing, closing
         case closingToRetry, paused, finishing, ended
+
+        /// Whether the transfer waits for the time of a retry.
+        var isBeforeRetry: Bool { self == .backingOff || self == .closingToRetry }
     }
 
     /// The present phase.
