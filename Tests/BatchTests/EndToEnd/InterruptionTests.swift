@@ -71,27 +71,6 @@ internal import Testing
         }
     }
 
-    @Test func `a host that never answers doesn't hold up the files of another one`() async throws {
-        try await LoopbackServer.withServer { server in
-            server.serve(Resource(content, script: [[.holdHead]]), at: "held")
-            server.serve(Resource(content), at: "file")
-            try await Folder.with { folder in
-                let held = (0..<100).map { "http://localhost:\(server.port)/held?\($0)\n" }
-                let files = (0..<10).map { server.url("file").absoluteString + "?\($0)\n" }
-                let run = try CommandRun(
-                    ["-i", "-", "-j", "2", "--json"], in: folder, input: (held + files).joined())
-                var finishedCount = 0
-                for await line in run.lines where line.contains("\"event\":\"finished\"") {
-                    finishedCount += 1
-                    if finishedCount == files.count { break }
-                }
-                #expect(finishedCount == files.count)
-                run.signal(SIGINT)
-                #expect(try await run.end().status == 130)
-            }
-        }
-    }
-
     @Test func `a second signal ends a run that cannot stop`() async throws {
         // The pipe of standard output is full, so that the write of the first event blocks.
         let pipe = Pipe()
