@@ -217,7 +217,7 @@ extension ActiveTransfer {
         let spelling = DirectoryNames.Spelling(of: path)
         return environment.names.withTurn(spelling) {
             guard isNamed || environment.names.others(than: resource, at: spelling).isEmpty else { return false }
-            environment.names.give(path, spelling, to: resource)
+            environment.names.give(path, spelling, to: resource, try? environment.store.disk.information(at: path))
             return true
         }
     }

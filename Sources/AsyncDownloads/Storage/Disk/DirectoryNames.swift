@@ -31,15 +31,17 @@ package final class DirectoryNames: Sendable {
 
     private struct State {
         var numberings: [ByteText: Numbering] = [:]
-        /// The paths that were given to resources, grouped by their folded spelling.
-        var given: [Spelling: Given] = [:]
-        /// The keys of ``given``, oldest first.
-        var order: [Spelling] = []
-        /// Whether entries were removed, so that an unknown path may have been given to a resource.
+        /// The names that were given last.
+        var recent = Given()
+        /// The names that were given before those in ``recent``.
+        var earlier = Given()
+        /// Whether names were removed, so that an unknown path may have been given to a resource.
         ///
         /// The record of a finished file doesn't show that: a resource with the same bytes may have been given the file,
         /// whose record names the resource that was downloaded.
         var hasForgotten = false
+
+        func owners(of spelling: Spelling) -> [Owner] { recent.owners(of: spelling) + earlier.owners(of: spelling) }
     }
 
     /// A key that is equal for all paths that some volume may treat as equal.
@@ -52,29 +54,67 @@ package final class DirectoryNames: Sendable {
         }
     }
 
-    /// The paths of one spelling, and the hash values of the resources that received them.
-    private struct Given: Sendable {
-        private var first: (path: String, resource: Int)?
-        private var others: [(path: String, resource: Int)] = []
+    /// A resource whose file has a path.
+    ///
+    /// It contains hash values only. A text for each file would need five times the memory, and its place between
+    /// values of short life would keep their memory from being returned.
+    struct Owner: Sendable, Equatable {
+        private let path: Int
+        private let resource: Int
+        private let file: Int?
 
-        /// The paths that were given to resources other than the one with this hash value.
-        func paths(ofOthersThan resource: Int) -> [String] {
-            ([first].compactMap { $0 } + others).filter { $0.resource != resource }.map(\.path)
+        fileprivate init(_ path: String, _ resource: ResourceKey?, _ file: FileInformation?) {
+            self.path = Self.hash(path)
+            self.resource = resource.hashValue
+            self.file = file.map(Self.hash)
         }
 
-        mutating func give(_ path: String, to resource: Int) {
-            if let present = first, !present.path.hasSameBytes(as: path) {
-                others.removeAll { $0.path.hasSameBytes(as: path) }
-                others.append((path, resource))
+        /// Whether the path has the same bytes, not only a spelling that some volume may treat as equal.
+        func has(_ path: String) -> Bool { self.path == Self.hash(path) }
+
+        /// Whether the file is the one that got the path.
+        func has(_ file: FileInformation) -> Bool { self.file == Self.hash(file) }
+
+        fileprivate func isOther(than resource: ResourceKey?) -> Bool { self.resource != resource.hashValue }
+
+        private static func hash(_ path: String) -> Int { ByteText(path).hashValue }
+
+        private static func hash(_ file: FileInformation) -> Int {
+            var hasher = Hasher()
+            hasher.combine(file.device)
+            hasher.combine(file.inode)
+            return hasher.finalize()
+        }
+    }
+
+    /// The owners of paths.
+    private struct Given: Sendable {
+        private var first: [Spelling: Owner] = [:]
+        /// Owners of paths that have the spelling of a path in ``first``, but not its bytes.
+        private var others: [Spelling: [Owner]] = [:]
+
+        var count: Int { first.count + others.count }
+
+        func owners(of spelling: Spelling) -> [Owner] {
+            guard let owner = first[spelling] else { return [] }
+            return [owner] + (others[spelling] ?? [])
+        }
+
+        mutating func add(_ owner: Owner, of path: String, _ spelling: Spelling) {
+            if let present = first[spelling], !present.has(path) {
+                others[spelling, default: []].removeAll { $0.has(path) }
+                others[spelling, default: []].append(owner)
             } else {
-                first = (path, resource)
+                first[spelling] = owner
             }
         }
 
-        mutating func withdraw(_ path: String, from resource: Int) {
-            others.removeAll { $0.path.hasSameBytes(as: path) && $0.resource == resource }
-            guard let present = first, present.path.hasSameBytes(as: path), present.resource == resource else { return }
-            first = others.popLast()
+        /// Removes the owners of a path that satisfy a condition.
+        mutating func remove(_ spelling: Spelling, where isRemoved: (Owner) -> Bool) {
+            var owners = owners(of: spelling)
+            owners.removeAll(where: isRemoved)
+            first[spelling] = owners.first
+            others[spelling] = owners.count > 1 ? Array(owners.dropFirst()) : nil
         }
     }
 
@@ -85,8 +125,8 @@ package final class DirectoryNames: Sendable {
 
     /// Creates a record without names.
     ///
-    /// - Parameter capacity: The number of names that the record keeps. A dictionary with more than 98,304 entries would
-    ///   need twice the memory.
+    /// - Parameter capacity: The number of names that the record keeps at least; it keeps twice that number at most. A
+    ///   dictionary with more than 98,304 entries would need twice the memory.
     package init(capacity: Int = 98_000) {
         self.capacity = capacity
     }
@@ -133,43 +173,42 @@ package final class DirectoryNames: Sendable {
         }
     }
 
-    /// Returns the paths of other resources that a volume may treat as equal to `path`, including `path` itself.
-    func others(than resource: ResourceKey?, at path: String) -> [String] {
+    /// Returns the other resources that have a path that a volume may treat as equal to `path`, or `path` itself.
+    func others(than resource: ResourceKey?, at path: String) -> [Owner] {
         others(than: resource, at: Spelling(of: path))
     }
 
-    /// Returns the paths with this spelling that were given to other resources.
-    func others(than resource: ResourceKey?, at spelling: Spelling) -> [String] {
-        state.withLock { $0.given[spelling]?.paths(ofOthersThan: resource.hashValue) ?? [] }
+    /// Returns the other resources that have a path with this spelling.
+    func others(than resource: ResourceKey?, at spelling: Spelling) -> [Owner] {
+        state.withLock { $0.owners(of: spelling).filter { $0.isOther(than: resource) } }
     }
 
     /// Returns whether the path may have been given to another resource and then removed from the record.
     func mayBeForgotten(_ path: String) -> Bool {
         let spelling = Spelling(of: path)
-        return state.withLock { $0.hasForgotten && $0.given[spelling] == nil }
+        return state.withLock { $0.hasForgotten && $0.owners(of: spelling).isEmpty }
     }
 
     /// Records that the resource's file has, or is about to get, the path.
-    func give(_ path: String, to resource: ResourceKey?) {
-        give(path, Spelling(of: path), to: resource)
-    }
-
-    /// Records that the resource's file has the path, which has this spelling.
-    func give(_ path: String, _ spelling: Spelling, to resource: ResourceKey?) {
+    ///
+    /// - Parameter file: The file; nil if it is unknown, so that another spelling can't be recognized as the same file.
+    func give(_ path: String, _ spelling: Spelling? = nil, to resource: ResourceKey?, _ file: FileInformation?) {
+        let (owner, spelling) = (Owner(path, resource, file), spelling ?? Spelling(of: path))
         state.withLock { state in
-            if state.given[spelling] == nil { state.order.append(spelling) }
-            state.given[spelling, default: Given()].give(path, to: resource.hashValue)
-            guard state.order.count > capacity else { return }
-            let forgotten = state.order.prefix(capacity / 2)
-            for spelling in forgotten { state.given[spelling] = nil }
-            state.order.removeFirst(forgotten.count)
-            state.hasForgotten = true
+            state.earlier.remove(spelling) { $0.has(path) }
+            state.recent.add(owner, of: path, spelling)
+            guard state.recent.count > capacity else { return }
+            if state.earlier.count > 0 { state.hasForgotten = true }
+            (state.earlier, state.recent) = (state.recent, Given())
         }
     }
 
     /// Removes the record that the resource's file has the path.
     func withdraw(_ path: String, from resource: ResourceKey?) {
         let spelling = Spelling(of: path)
-        state.withLock { $0.given[spelling]?.withdraw(path, from: resource.hashValue) }
+        state.withLock { state in
+            state.recent.remove(spelling) { $0.has(path) && !$0.isOther(than: resource) }
+            state.earlier.remove(spelling) { $0.has(path) && !$0.isOther(than: resource) }
+        }
     }
 }

@@ -17,7 +17,7 @@ extension Placement {
                 if try disk.information(at: path) == nil, try claim(path, by: source, target) { return path }
                 if try mayReplace(path, for: target) {
                     try replace(path, by: source)
-                    target.names.give(path, to: target.resource)
+                    target.names.give(path, to: target.resource, try? disk.information(at: path))
                     return path
                 }
             }
@@ -31,7 +31,7 @@ extension Placement {
     private mutating func claim(
         _ path: String, by source: String, _ target: PlacementTarget
     ) throws(FileFailure) -> Bool {
-        target.names.give(path, to: target.resource)
+        target.names.give(path, to: target.resource, try? disk.information(at: source))
         do throws(FileFailure) {
             try disk.rename(source, toUnused: path)
         } catch {
@@ -54,7 +54,7 @@ extension Placement {
         guard present.kind == .regular || present.kind == .symbolicLink, !target.names.mayBeForgotten(path) else {
             return false
         }
-        guard try !isOfAnotherResource(path, present, target) else { return false }
+        guard !isOfAnotherResource(path, present, target) else { return false }
         // Another process may have placed the file for another resource.
         guard let record = store.recordedFile(at: path)?.record else { return target.mayReplaceUnrecorded(present) }
         return record.resource == target.recordedResource
@@ -66,14 +66,9 @@ extension Placement {
     }
 
     /// Whether this process placed the file at `path` for another resource.
-    private func isOfAnotherResource(
-        _ path: String, _ present: FileInformation, _ target: PlacementTarget
-    ) throws(FileFailure) -> Bool {
-        for other in target.names.others(than: target.resource, at: path) {
-            // Another spelling names the same file only if the volume treats both spellings as equal.
-            if try disk.information(at: other)?.isSameFile(as: present) == true { return true }
-        }
-        return false
+    private func isOfAnotherResource(_ path: String, _ present: FileInformation, _ target: PlacementTarget) -> Bool {
+        // Another spelling names the same file only if the volume treats both spellings as equal.
+        target.names.others(than: target.resource, at: path).contains { $0.has(path) || $0.has(present) }
     }
 
     private mutating func putNumbered(
@@ -100,15 +95,14 @@ extension Placement {
             // This process placed the file earlier for the same resource, so a name that the caller chose replaces it.
             if isCallers, let file, try disk.information(at: path)?.isUnchanged(since: file) == true {
                 try replace(path, by: source)
-                return try noteGiven(path, resource, &numbering)
+                return try noteGiven(path, resource, &numbering, target)
             }
             if try keep(path, inPlaceOf: source, signature) { return path }
         }
         for path in numbering.others[signature] ?? [] where target.isFree(path) {
             guard try keep(path, inPlaceOf: source, signature) else { continue }
             numbering.others[signature]?.removeAll { $0 == path }
-            target.names.give(path, to: target.resource)
-            return try noteGiven(path, resource, &numbering)
+            return try noteGiven(path, resource, &numbering, target)
         }
         while true {
             let candidate = FileName.numbered(name, numbering.next)
@@ -121,10 +115,10 @@ extension Placement {
                 willTakeName(candidate)
                 guard try claim(path, by: source, target) else { continue }
                 numbering.next += 1
-                return try noteGiven(path, resource, &numbering)
+                return try noteGiven(path, resource, &numbering, target)
             }
             numbering.next += 1
-            guard present.kind == .regular, try !isOfAnotherResource(path, present, target) else { continue }
+            guard present.kind == .regular, !isOfAnotherResource(path, present, target) else { continue }
             // Two resources that have the same bytes now may differ later.
             if isCallers, isRecordedForAnother(path, target) { continue }
             if candidate == interruptedName, present.size == 0, signature.size > 0 {
@@ -137,15 +131,16 @@ extension Placement {
                     continue
                 }
             }
-            target.names.give(path, to: target.resource)
-            return try noteGiven(path, resource, &numbering)
+            return try noteGiven(path, resource, &numbering, target)
         }
     }
 
     private func noteGiven(
-        _ path: String, _ resource: Int, _ numbering: inout DirectoryNames.Numbering
+        _ path: String, _ resource: Int, _ numbering: inout DirectoryNames.Numbering, _ target: PlacementTarget
     ) throws(FileFailure) -> String {
-        numbering.given[resource] = (path, try disk.information(at: path))
+        let file = try disk.information(at: path)
+        target.names.give(path, to: target.resource, file)
+        numbering.given[resource] = (path, file)
         return path
     }
 

@@ -103,12 +103,11 @@ struct Placement: Sendable {
                 try checkWay(to: target)
                 if target.replacesFiles {
                     try replace(path, present, by: source, isReplacement: isReplacement)
-                    target.names.give(path, spelling, to: target.resource)
                 } else {
                     try disk.rename(source, toUnused: path)
                     noteTaken(source)
-                    target.names.give(path, spelling, to: target.resource)
                 }
+                target.names.give(path, spelling, to: target.resource, try? disk.information(at: path))
                 return path
             }
         }
@@ -118,12 +117,11 @@ struct Placement: Sendable {
     private func checkSpelling(
         of path: String, _ present: FileInformation, _ target: PlacementTarget
     ) throws(FileFailure) {
-        for other in target.names.others(than: target.resource, at: path) where !other.hasSameBytes(as: path) {
-            guard try disk.information(at: other)?.isSameFile(as: present) == true else { continue }
-            throw FileFailure(
-                .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
-                reason: "on this volume it is the file of another download, \(PartialNames.lastComponent(of: other))")
-        }
+        guard target.names.others(than: target.resource, at: path).contains(where: { !$0.has(path) && $0.has(present) })
+        else { return }
+        throw FileFailure(
+            .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
+            reason: "on this volume it is the file of another download, whose name has another spelling")
     }
 
     /// Throws if the path to the target leads out of the directory that it has to stay in.

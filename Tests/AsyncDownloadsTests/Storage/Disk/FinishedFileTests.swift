@@ -64,7 +64,7 @@ struct FinishedFileTests {
         #expect(try place() == "name")
         try Data("changed".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/name"))
         #expect(try place() == "name")
-        for number in 0..<3 { names.give("/directory/\(number)", to: nil) }
+        for number in 0..<6 { names.give("/directory/\(number)", to: nil, nil) }
         #expect(names.mayBeForgotten("\(directory.path)/name"))
         try Data("changed".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/name"))
         #expect(try place() == "name-2")
