@@ -18,16 +18,32 @@ extension Batch {
         OpenFileLimit.raise()
         // The results may be in the directory of the files, and their paths are compared with those of the files. If the
         // directory can't be created, the downloads report the reason.
-        if report != nil || failureManifest != nil {
+        if !isAtomic, report != nil || failureManifest != nil {
             try? FileManager.default.createDirectory(at: destination, withIntermediateDirectories: true)
         }
         var feed = feed()
         try await feed.readAhead()
         let results = try RunResults(report: report, failures: failureManifest)
-        let (outcome, signal) = try await transfers.download(feed, console: console, results: results)
+        let version = try await newVersion()
+        var (outcome, signal) = try await transfers.download(
+            feed, into: version, console: console, results: results)
+        await version?.end(&outcome, signal: signal)
         for line in outcome.lines(signal: signal) { StandardError.write("\(line)\n") }
         let status = outcome.exitStatus(signal: signal)
         if status != 0 { throw ExitCode(status) }
+    }
+
+    /// Returns the new version of the directory, if it is to be replaced in one step.
+    private func newVersion() async throws -> StagedDirectory? {
+        guard isAtomic else { return nil }
+        let configuration = transfers.downloaderConfiguration
+        do throws(DownloadError) {
+            return try await StagedDirectory(
+                for: destination, durability: configuration.durability, inUsePolicy: configuration.partialInUsePolicy)
+        } catch {
+            StandardError.write("failed    \(error)\n")
+            throw error.mayPass ? ExitCode(RunOutcome.temporaryFailure) : .failure
+        }
     }
 
     private func clean(_ directory: URL) async throws {

@@ -32,6 +32,7 @@ extension Batch {
         if let report, let failureManifest, Self.isSameFile(report, failureManifest) {
             throw ValidationError("--report and --failed cannot be written to the same file")
         }
+        if isAtomic { try validateAtomic() }
         if cleaned != nil {
             guard !namesDownloads, Set(givenOptions).isSubset(of: ["--json", "-q", "--no-progress"]) else {
                 throw ValidationError("--clean cannot be combined with downloads or their options")
@@ -44,6 +45,23 @@ extension Batch {
             if output != nil { throw ValidationError("-o requires a single URL; in a manifest, use out= for each URL") }
             if checksum != nil {
                 throw ValidationError("--checksum requires a single URL; in a manifest, use checksum= for each URL")
+            }
+        }
+    }
+
+    /// Rejects directories that `--atomic` can't replace, and results that would be replaced with the directory.
+    private func validateAtomic() throws {
+        guard directory != nil else { throw ValidationError("--atomic requires -d, the directory that it replaces") }
+        let path = destination.resolvingSymlinksInPath().path
+        func isBelow(_ other: String) -> Bool { other == path || path == "/" || other.hasPrefix("\(path)/") }
+        guard !isBelow(URL(fileURLWithPath: ".").resolvingSymlinksInPath().path) else {
+            throw ValidationError("--atomic cannot replace the current directory, or a directory above it")
+        }
+        for (option, result) in [("--report", report), ("--failed", failureManifest)] {
+            guard let result, result != "-" else { continue }
+            let folder = URL(fileURLWithPath: result).deletingLastPathComponent().resolvingSymlinksInPath().path
+            if isBelow(folder) {
+                throw ValidationError("with --atomic, the file of \(option) cannot be in the directory of the files")
             }
         }
     }
@@ -70,6 +88,7 @@ extension Batch {
             ("-d", directory != nil), ("-o", output != nil), ("--base", base != nil),
             ("--directories", keepsDirectories), ("--cut-dirs", cutDirectoryCount != nil),
             ("--checksum", checksum != nil), ("--report", report != nil), ("--failed", failureManifest != nil),
+            ("--atomic", isAtomic),
         ]
         return options.filter(\.1).map(\.0) + transfers.givenOptions + display.givenOptions
     }

@@ -88,6 +88,13 @@ struct Batch: AsyncParsableCommand {
             valueName: "dir"))
     var cleaned: String?
 
+    @Flag(
+        name: .customLong("atomic"),
+        help:
+            "Makes the directory (-d) appear, or change, in one step after all downloads, and only if none has failed."
+    )
+    var isAtomic = false
+
     @Option(
         help: ArgumentHelp(
             "A file for a report on all downloads, one JSON document, written when the run ends.", valueName: "file"))

@@ -12,6 +12,8 @@ struct RunOutcome: Sendable {
     var fullDisk: DownloadError?
     /// The error of a manifest, after which no more lines were read.
     var manifestFailure: ManifestFailure?
+    /// The reason why the new version of a directory, which is replaced in one step, wasn't published.
+    var publicationFailure: String?
     /// The reasons why files with the results can't be written.
     var outputFailures: [String] = []
 
@@ -23,7 +25,7 @@ struct RunOutcome: Sendable {
         if fullDisk != nil || !outputFailures.isEmpty { return Self.failure }
         if manifestFailure != nil { return Self.usage }
         if tally.passing > 0 { return Self.temporaryFailure }
-        return tally.failed > 0 ? Self.failure : 0
+        return tally.failed > 0 || publicationFailure != nil ? Self.failure : 0
     }
 
     /// The lines after the summary that say why the run has ended, and how to continue.
@@ -42,6 +44,7 @@ struct RunOutcome: Sendable {
             let files = Units.count(tally.passing, "file")
             lines.append("\(files) failed for a reason that may pass; run the same command again to continue")
         }
+        if let publicationFailure { lines.append(publicationFailure) }
         return lines
     }
 }

@@ -10,6 +10,7 @@ actor Session {
     private let settings: RequestSettings
     private let retryPolicy: RetryPolicy
     private let window: Int
+    private let version: StagedDirectory?
     private let hasDeadline: Bool
     private let observer: Observer?
     private let clock = ContinuousClock()
@@ -38,17 +39,19 @@ actor Session {
     ///   - settings: The settings that are added to each request.
     ///   - window: The number of downloads that are open at the same time; the downloader's limits apply as well. More
     ///     downloads are open while these can't use all permits of the downloader.
+    ///   - version: The new version of the output directory, if the downloads are staged.
     ///   - console: The console that shows the events.
     ///   - results: The receiver of the results.
     ///   - observer: A closure that receives the events.
     init(
         _ configuration: Downloader.Configuration, settings: RequestSettings = RequestSettings(), window: Int,
-        console: Console, results: (any ResultSink)? = nil, observer: Observer? = nil
+        version: StagedDirectory? = nil, console: Console, results: (any ResultSink)? = nil, observer: Observer? = nil
     ) {
         downloader = Downloader(configuration: configuration)
         retryPolicy = configuration.retryPolicy
         self.settings = settings
         self.window = window
+        self.version = version
         hasDeadline = configuration.deadline != .unlimited
         self.console = console
         self.results = results
@@ -74,7 +77,9 @@ actor Session {
                     await group.next()
                     startedCount -= 1
                 }
-                guard !isStopping, let (item, refusal) = await next(&source), !isStopping else { break }
+                guard !isStopping, let (next, refusal) = await next(&source), !isStopping else { break }
+                var item = next
+                await version?.stage(&item)
                 if let error = refusal ?? item.pathError {
                     await fail(item, error)
                     continue
@@ -171,7 +176,8 @@ extension Session {
                     record(event, of: open.id)
                     if !isStopping, open.leaveAddress(after: event) { continue }
                     let sha256 = wantsDigest(after: event) ? await digest(after: event, of: open) : nil
-                    await emit(open.event(event, received: received, sha256: sha256, at: now), of: open.download)
+                    let shown = version?.adding(event) ?? event
+                    await emit(open.event(shown, received: received, sha256: sha256, at: now), of: open.download)
                 }
             } catch {
                 guard let event = consequence(of: error, for: open) else { break }

@@ -20,10 +20,11 @@ struct FileOwner: Sendable {
 
     /// Returns whether the file is a regular file that ``isOwn(_:)`` accepts, and has one name.
     ///
+    /// - Parameter maximumLinkCount: The number of names that the file may have.
     /// - Throws: A failure that prevents the check, such as a full disk, because in that case the file must not be
     ///   mistaken for a file of another user.
-    func isPrivate(_ information: FileInformation) throws(FileFailure) -> Bool {
-        guard information.kind == .regular, information.linkCount == 1 else { return false }
+    func isPrivate(_ information: FileInformation, maximumLinkCount: Int = 1) throws(FileFailure) -> Bool {
+        guard information.kind == .regular, information.linkCount <= maximumLinkCount else { return false }
         return try isOwn(information)
     }
 

@@ -115,7 +115,7 @@ struct PartialNames: Sendable, Hashable {
     }
 
     /// Returns whether `text` consists of 16 lowercase hexadecimal digits.
-    fileprivate static func isToken(_ text: some StringProtocol) -> Bool {
+    static func isToken(_ text: some StringProtocol) -> Bool {
         text.utf8.count == tokenLength && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 
@@ -230,7 +230,7 @@ extension PartialNames {
     /// The maximum length of NAME in bytes; the rest of a file name has up to 63 bytes, and file systems accept 255.
     private static let baseLimit = 192
 
-    private static func shortened(_ name: String) -> String {
+    static func shortened(_ name: String) -> String {
         // Most names are short and contain nothing that has to be replaced.
         if !name.isEmpty, name.utf8.count <= baseLimit, name.utf8.allSatisfy({ $0 != UInt8(ascii: "/") && $0 != 0 }) {
             return name
@@ -244,10 +244,14 @@ extension PartialNames {
         return short.isEmpty ? "download" : short
     }
 
-    /// Returns the FNV-1a hash of the request's key.
+    private static func fingerprint(of location: PartialLocation, user: UInt32) -> String {
+        fingerprint(of: ["\(Checkpoint.format)", "\(user)", location.baseName] + location.request.key.texts)
+    }
+
+    /// Returns the FNV-1a hash of texts.
     ///
     /// Unlike Swift's hash values, the hash is the same in every process.
-    private static func fingerprint(of location: PartialLocation, user: UInt32) -> String {
+    static func fingerprint(of texts: [String]) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         func add(_ text: String) {
             var text = text
@@ -255,7 +259,7 @@ extension PartialNames {
             // UTF-8 text never contains this byte, so a different division of the same characters has another hash.
             hash = (hash ^ 0xFF) &* 0x100_0000_01B3
         }
-        for text in ["\(Checkpoint.format)", "\(user)", location.baseName] + location.request.key.texts { add(text) }
+        for text in texts { add(text) }
         return hexadecimal(hash)
     }
 }

@@ -69,8 +69,13 @@ extension PartialStore {
     }
 
     /// Whether the file at `path` belongs to this user, has no other name, and is as writable as a new file there.
+    ///
+    /// A file of a staged directory may have a second name in the directory that is to be replaced.
     func isPrivate(_ information: FileInformation, at path: String) -> Bool {
-        (try? FileOwner(disk: disk, directory: PartialNames.directory(of: path)).isPrivate(information)) == true
+        let directory = PartialNames.directory(of: path)
+        let maximumLinkCount = information.linkCount > 1 && StagedNames.isStaged(directory) ? 2 : 1
+        let owner = FileOwner(disk: disk, directory: directory)
+        return (try? owner.isPrivate(information, maximumLinkCount: maximumLinkCount)) == true
     }
 
     /// Returns the regular file at `path`; nil if it doesn't exist or can't be read.

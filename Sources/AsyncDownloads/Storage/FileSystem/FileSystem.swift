@@ -4,7 +4,7 @@ package import struct Foundation.URL
 ///
 /// The production adapter is ``POSIXFileSystem``; the tests contain a simulation that loses power. No function follows
 /// a symbolic link in the last component of a path. All functions may be called on any thread.
-package protocol FileSystem: Sendable {
+package protocol FileSystem: DirectoryFunctions {
     /// Opens the file at `path`; programs that the process starts do not inherit it.
     func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile
 

@@ -111,6 +111,10 @@ extension POSIXFileSystem {
         }
     }
 
+    package func exchange(_ path: String, with other: String) throws(FileFailure) {
+        _ = try call("exchange", other) { renamex_np(path, other, UInt32(RENAME_SWAP)) }
+    }
+
     package func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
         let isClone = fclonefileat(file.number, AT_FDCWD, path, 0) == 0
         let copy: OpenFile

@@ -195,6 +195,12 @@ extension POSIXFileSystem {
         try reserveAndRename(path, to: destination)
     }
 
+    package func exchange(_ path: String, with other: String) throws(FileFailure) {
+        guard let renameat2 = Self.renameat2 else { throw Self.failure(ENOSYS, "exchange", path) }
+        // 2 is RENAME_EXCHANGE.
+        _ = try call("exchange", other) { renameat2(-100, path, -100, other, 2) }
+    }
+
     private static let renameat2: RenameAt2? = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: RenameAt2.self) }
 
     private typealias RenameAt2 =

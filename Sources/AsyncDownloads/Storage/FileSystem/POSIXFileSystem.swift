@@ -1,4 +1,5 @@
 private import Foundation
+
 #if canImport(Darwin)
 internal import Darwin
 #elseif canImport(Musl)
@@ -121,10 +122,6 @@ package struct POSIXFileSystem: FileSystem {
         do {
             _ = try call("remove", path) { unlink(path) }
         } catch let error where error.kind == .missing {}
-    }
-
-    package func makeDirectory(_ path: String) throws(FileFailure) {
-        _ = try call("create the directory", path) { mkdir(path, 0o777) }
     }
 }
 

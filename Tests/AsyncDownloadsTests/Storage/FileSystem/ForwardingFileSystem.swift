@@ -86,4 +86,14 @@ extension ForwardingFileSystem {
     func names(in directory: String) throws(FileFailure) -> [String] { try base.names(in: directory) }
 
     func makeDirectory(_ path: String) throws(FileFailure) { try base.makeDirectory(path) }
+
+    func makeDirectory(_ path: String, permissions: UInt16) throws(FileFailure) {
+        try base.makeDirectory(path, permissions: permissions)
+    }
+
+    func removeDirectory(_ path: String) throws(FileFailure) { try base.removeDirectory(path) }
+
+    func link(_ path: String, as other: String) throws(FileFailure) { try base.link(path, as: other) }
+
+    func exchange(_ path: String, with other: String) throws(FileFailure) { try base.exchange(path, with: other) }
 }
