@@ -80,6 +80,16 @@ extension ContractCase {
         .misuse("a manifest that would be replaced", "-i list --failed ./list", "--failed is read as a manifest").with {
             $0.files["list"] = "SERVER/one\n"
         },
+        ContractCase("a directory that appears in one step", "-i list --atomic -d all/files --report r.json").with {
+            $0.files["list"] = "SERVER/one\n  out=sub/a\nSERVER/two\n"
+            $0.results = ["all/files/sub/a": "one", "all/files/two": "two"]
+            $0.texts = ["r.json": ["/all/files/sub/a\"", "/all/files/two\""]]
+        },
+        .misuse("--atomic without a directory", "SERVER/one --atomic", "--atomic requires -d"),
+        .misuse("--atomic for this directory", "SERVER/one --atomic -d ../.", "cannot replace the current directory"),
+        .misuse(
+            "results in a directory that is replaced", "SERVER/one --atomic -d files --failed files/f",
+            "the file of --failed cannot be in the directory"),
         ContractCase("a size in a manifest", "-i list --failed f.txt --retries 0").with {
             $0.files["list"] = "SERVER/one\n  size=5\n"
             $0.status = 1
