@@ -5,10 +5,10 @@ public import struct Foundation.URL
 /// A new version of a directory, which replaces the old version, or appears, in one step after all files are complete.
 ///
 /// ```swift
-/// let version = try await StagedDirectory(for: models)
+/// let version = try await StagedDirectory(for: directory)
 /// var requests: [DownloadRequest] = []
-/// for (path, url) in list {
-///     requests.append(DownloadRequest(from: url, to: try await version.url(for: path)))
+/// for path in ["config.json", "weights/1.bin", "weights/2.bin"] {
+///     requests.append(DownloadRequest(from: catalog.url(of: path), to: try await version.url(for: path)))
 /// }
 /// for file in try await downloader.downloadAll(requests) { version.add(file) }
 /// try await version.publish()
