@@ -24,10 +24,10 @@ extension Batch {
         var feed = feed()
         try await feed.readAhead()
         let results = try RunResults(report: report, failures: failureManifest)
+        // A mistake in the options leaves nothing behind.
+        _ = try transfers.requestSettings
         let version = try await newVersion()
-        var (outcome, signal) = try await transfers.download(
-            feed, into: version, console: console, results: results)
-        await version?.end(&outcome, signal: signal)
+        let (outcome, signal) = try await transfers.download(feed, into: version, console: console, results: results)
         for line in outcome.lines(signal: signal) { StandardError.write("\(line)\n") }
         let status = outcome.exitStatus(signal: signal)
         if status != 0 { throw ExitCode(status) }
@@ -36,14 +36,25 @@ extension Batch {
     /// Returns the new version of the directory, if it is to be replaced in one step.
     private func newVersion() async throws -> StagedDirectory? {
         guard isAtomic else { return nil }
-        let configuration = transfers.downloaderConfiguration
         do throws(DownloadError) {
-            return try await StagedDirectory(
-                for: destination, durability: configuration.durability, inUsePolicy: configuration.partialInUsePolicy)
+            do throws(DownloadError) {
+                return try await newVersion(.fail)
+            } catch  where error.code == .partialInUse && transfers.inUse?.policy != .fail {
+                if !display.quiet, !display.json {
+                    let name = destination.lastPathComponent.distinctFromOptions
+                    StandardError.write("waiting   for another run that replaces \(name)\n")
+                }
+                return try await newVersion(.wait)
+            }
         } catch {
             StandardError.write("failed    \(error)\n")
             throw error.mayPass ? ExitCode(RunOutcome.temporaryFailure) : .failure
         }
+    }
+
+    private func newVersion(_ inUsePolicy: PartialInUsePolicy) async throws(DownloadError) -> StagedDirectory {
+        try await StagedDirectory(
+            for: destination, durability: transfers.downloaderConfiguration.durability, inUsePolicy: inUsePolicy)
     }
 
     private func clean(_ directory: URL) async throws {

@@ -52,6 +52,10 @@ extension Batch {
     /// Rejects directories that `--atomic` can't replace, and results that would be replaced with the directory.
     private func validateAtomic() throws {
         guard directory != nil else { throw ValidationError("--atomic requires -d, the directory that it replaces") }
+        guard transfers.existing != .fail else {
+            throw ValidationError(
+                "--existing fail cannot be combined with --atomic, which finds the files of earlier runs")
+        }
         let path = destination.resolvingSymlinksInPath().path
         func isBelow(_ other: String) -> Bool { other == path || path == "/" || other.hasPrefix("\(path)/") }
         guard !isBelow(URL(fileURLWithPath: ".").resolvingSymlinksInPath().path) else {

@@ -193,6 +193,9 @@ extension Downloader {
         _ = environment.scheduler.observeFreePermits(body)
     }
 
+    /// The number of downloads that are waiting for a permit, for any reason.
+    package var waitingCount: Int { environment.scheduler.waitingCount }
+
     /// The number of downloads that are waiting because their hosts don't answer, are unreachable, or ask for a delay.
     package var heldUpCount: Int { environment.scheduler.heldUp.count }
 

@@ -6,30 +6,29 @@ public import struct Foundation.URL
 ///
 /// ```swift
 /// let version = try await StagedDirectory(for: directory)
-/// var requests: [DownloadRequest] = []
-/// for path in ["config.json", "weights/1.bin", "weights/2.bin"] {
-///     requests.append(DownloadRequest(from: catalog.url(of: path), to: try await version.url(for: path)))
+/// let requests = ["config.json", "weights/1.bin", "weights/2.bin"].map {
+///     DownloadRequest(from: catalog.url(of: $0), to: version.url.appending(path: $0))
 /// }
-/// for file in try await downloader.downloadAll(requests) { version.add(file) }
+/// try await downloader.downloadAll(requests)
 /// try await version.publish()
 /// ```
 ///
-/// Files are downloaded into ``url``, a hidden directory next to ``destination``. Whatever happens before ``publish()``,
-/// including the end of the process, the destination stays as it is, and the staged files are kept: the next object for the
-/// same destination continues with them, so that finished files aren't received again. ``publish()`` gives the hidden
-/// directory the name of the destination. Other processes see either all files of the old version or all files of the
-/// new one. On a volume that can't exchange two directories in one step, for example some network volumes, the
-/// destination doesn't exist for a moment.
+/// ``url`` is a hidden directory next to ``destination``, which contains the files of the old version. Files that are downloaded
+/// there are added, or replace others; unchanged ones aren't received again, as ``ExistingFilePolicy`` says. Whatever happens
+/// before ``publish()``, including the end of the process, the destination stays as it is, and the downloaded files are
+/// kept: the next object for the same destination continues with them. ``publish()`` exchanges both directories. Other
+/// processes see either all files of the old version or all files of the new one. On a volume that can't exchange two
+/// directories in one step, for example some network volumes, the destination doesn't exist for a moment.
 ///
-/// The new version contains the files that were passed to ``add(_:)`` and, unchanged, everything in the old version whose
-/// path isn't among them. It is therefore safe to stage a directory that contains files of others. The directories of
-/// the new version have the permissions of the old ones, but not their owners, access control lists, or extended
-/// attributes. The files of the old version get a second name (a hard link) for this; on a volume without hard links, only
-/// a directory that doesn't exist, or is empty, can be published.
+/// Nothing in the old version is lost: what isn't replaced is also in the new version, including what other programs have
+/// changed there in the meantime. The files of the old version get a second name (a hard link) for this, and the new
+/// directories get the owners and permissions of the old ones, but not their access control lists and extended attributes. If
+/// the volume or the system doesn't permit this, the object can't be created, and a directory that doesn't exist can still be
+/// published. Linux, for example, permits no second name for a file of another user that this user can't write.
 ///
-/// One object at a time stages a destination, in all processes of the machine. It holds a lock until it is published,
-/// discarded, or released. All methods may be called on any thread; those that access the disk do so on a thread of
-/// their own.
+/// Of the objects of one user, in all processes of a machine, one at a time stages a destination. It holds a lock until it
+/// is published, discarded, closed, or released. All methods may be called on any thread. They access the disk on a thread
+/// of their own.
 public final class StagedDirectory: Sendable {
     /// The directory that ``publish()`` replaces, without symbolic links.
     public let destination: URL
@@ -37,15 +36,9 @@ public final class StagedDirectory: Sendable {
     /// The hidden directory that contains the files of the new version until ``publish()``.
     public let url: URL
 
-    private struct State {
-        /// The lock; nil after the publication.
-        var lock: PartialLock?
-        /// The hash values of the paths, in the directory, of the files that were added.
-        var added: Set<Int> = []
-    }
-
     private let staging: DirectoryStaging
-    private let state: Mutex<State>
+    /// nil after the end.
+    private let ownership: Mutex<DirectoryStaging.Ownership?>
 
     /// Stages a new version of a directory.
     ///
@@ -58,8 +51,8 @@ public final class StagedDirectory: Sendable {
     ///   - inUsePolicy: What happens while another object stages the directory.
     /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/destinationUnusable`` if the destination isn't a
     ///   directory or is the root of a volume, ``DownloadError/Code/permissionDenied`` if its parent directory can't be
-    ///   written, ``DownloadError/Code/partialInUse`` if it is staged and `inUsePolicy` is
-    ///   ``PartialInUsePolicy/fail``, ``DownloadError/Code/cancelled`` if the task is canceled during the wait, or
+    ///   written or its files can't get second names, ``DownloadError/Code/partialInUse`` if it is staged and `inUsePolicy`
+    ///   is ``PartialInUsePolicy/fail``, ``DownloadError/Code/cancelled`` if the task is canceled during the wait, or
     ///   ``DownloadError/Code/invalidRequest`` if it isn't a file URL.
     public convenience init(
         for destination: URL, durability: Durability = .powerLoss, inUsePolicy: PartialInUsePolicy = .wait
@@ -79,10 +72,10 @@ public final class StagedDirectory: Sendable {
         let staging = DirectoryStaging(self.destination.filePath, store: store)
         self.staging = staging
         url = URL(fileURLWithPath: staging.names.staged, isDirectory: true)
-        var lock: PartialLock?
-        while lock == nil {
+        var ownership: DirectoryStaging.Ownership?
+        while ownership == nil {
             do {
-                lock = try await Self.onDiskThread { () throws(FileFailure) in try staging.open() }
+                ownership = try await Self.onDiskThread { () throws(FileFailure) in try staging.open() }
             } catch let error where error.code == .partialInUse && inUsePolicy.waits {
                 guard !Task.isCancelled else { throw DownloadError(.cancelled) }
                 await withCheckedContinuation { continuation in
@@ -90,110 +83,78 @@ public final class StagedDirectory: Sendable {
                 }
             }
         }
-        state = Mutex(State(lock: lock))
+        self.ownership = Mutex(ownership)
     }
 
     /// The time between two attempts to acquire the lock.
     private static let interval = Duration.milliseconds(250)
 
     deinit {
-        state.withLock { $0.lock }?.release(removing: true)
-    }
-
-    /// Returns the URL at which the file with this path is downloaded, for the destination of its request.
-    ///
-    /// If the old version contains a file with the path, the staged directory contains it, too, so that
-    /// ``ExistingFilePolicy`` applies to it: with ``ExistingFilePolicy/reuse``, an unchanged file isn't received again.
-    ///
-    /// - Parameter path: The path of the file in the directory; its components are separated by slashes.
-    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/invalidRequest`` if the path is absolute, is empty,
-    ///   or contains a null character or a component that is empty, `.`, or `..`; or with the code
-    ///   ``DownloadError/Code/destinationUnusable`` after ``publish()``, ``discard()``, or ``close()``.
-    public func url(for path: String) async throws(DownloadError) -> URL {
-        let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard !path.utf8.contains(0),
-            components.allSatisfy({ !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) })
-        else {
-            throw DownloadError(.invalidRequest, "the path of a file in a directory is relative and without . and ..")
+        guard let ownership = ownership.withLock({ $0 }) else { return }
+        DispatchQueue.runBlocking { [staging] in
+            try? staging.close(ownership)
+            ownership.lock.release(removing: true)
         }
-        guard isOpen else { throw Self.ended }
-        try await Self.onDiskThread { [staging] in staging.reuse(path) }
-        return URL(fileURLWithPath: PartialNames.join(staging.names.staged, path), isDirectory: false)
-    }
-
-    /// Adds a finished file in ``url`` to the new version; any other file has no effect.
-    public func add(_ file: DownloadedFile) {
-        guard let path = path(of: file.url) else { return }
-        _ = state.withLock { $0.added.insert(ByteText(path).hashValue) }
     }
 
     /// Returns the URL that a file in ``url`` has after ``publish()``; any other URL is returned unchanged.
     public func publishedURL(of file: URL) -> URL {
-        path(of: file).map {
-            URL(fileURLWithPath: PartialNames.join(staging.names.destination, $0), isDirectory: false)
-        } ?? file
+        let (path, prefix) = (file.filePath, staging.names.staged + "/")
+        guard path.utf8.starts(with: prefix.utf8) else { return file }
+        let rest = String(decoding: path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+        return URL(fileURLWithPath: PartialNames.join(staging.names.destination, rest), isDirectory: false)
     }
 
     /// Replaces the destination with the new version.
     ///
-    /// Staged files that weren't passed to ``add(_:)`` are removed before: they belong to earlier attempts, or have failed.
-    /// The object can't be used afterward.
+    /// No download into ``url`` may be running. The object can't be used afterward, unless an error is thrown.
     ///
     /// - Throws: A ``DownloadError`` if the new version can't be completed, for example because a path is a directory in
-    ///   only one of the two versions. The destination is unchanged then, and the staged files are kept. If an error
-    ///   occurs while the old version is removed, no error is thrown, and the next object for the same destination
-    ///   removes the rest.
+    ///   only one of the two versions. The destination is unchanged then, and the downloaded files are kept. With the code
+    ///   ``DownloadError/Code/storageFailure``, the destination may have been replaced, but not durably. If an error occurs
+    ///   while the old version is removed, no error is thrown, and the next object for the same destination removes the rest.
     public func publish() async throws(DownloadError) {
-        let added = state.withLock(\.added)
-        try await end { [staging] () throws(FileFailure) in
-            try staging.publish { added.contains(ByteText($0).hashValue) }
-        }
+        try await end { (staging, ownership) throws(FileFailure) in try staging.publish(ownership) }
     }
 
-    /// Releases the lock, and keeps the staged files for the next object with this destination.
+    /// Releases the lock, and keeps the downloaded files for the next object with this destination.
     ///
-    /// If the object is released without a call of this method, the lock is released as well. The object can't be used
+    /// If the object is released without a call of this method, the lock is released later. The object can't be used
     /// afterward; a call after ``publish()`` or ``discard()`` has no effect.
     public func close() async {
-        try? await end { [staging] () throws(FileFailure) in try? staging.removeIfEmpty() }
+        try? await end { (staging, ownership) in try? staging.close(ownership) }
     }
 
-    /// Removes the staged files; the destination stays as it is.
+    /// Removes the downloaded files; the destination stays as it is.
     ///
-    /// The object can't be used afterward.
+    /// The object can't be used afterward, unless an error is thrown.
     ///
     /// - Throws: A ``DownloadError`` if a file can't be removed.
     public func discard() async throws(DownloadError) {
-        try await end { [staging] () throws(FileFailure) in try staging.discard() }
-    }
-
-    private var isOpen: Bool { state.withLock { $0.lock != nil } }
-
-    private static var ended: DownloadError {
-        DownloadError(.destinationUnusable, "the staged directory was already published, discarded, or closed")
+        try await end { (staging, _) throws(FileFailure) in try staging.discard() }
     }
 
     /// Performs the last operation, and then releases the lock; after a failure, the object can still be used.
-    private func end(_ operation: @escaping @Sendable () throws(FileFailure) -> Void) async throws(DownloadError) {
-        let lock = state.withLock { state in
-            defer { state.lock = nil }
-            return state.lock
+    private func end(
+        _ operation: @escaping @Sendable (DirectoryStaging, DirectoryStaging.Ownership) throws(FileFailure) -> Void
+    ) async throws(DownloadError) {
+        let ownership = self.ownership.withLock { ownership in
+            defer { ownership = nil }
+            return ownership
         }
-        guard let lock else { throw Self.ended }
+        guard let ownership else {
+            throw DownloadError(
+                .destinationUnusable, "the staged directory was already published, discarded, or closed")
+        }
         do throws(DownloadError) {
-            try await Self.onDiskThread(operation)
+            try await Self.onDiskThread { [staging] () throws(FileFailure) in
+                try operation(staging, ownership)
+                ownership.lock.release(removing: true)
+            }
         } catch {
-            state.withLock { $0.lock = lock }
+            self.ownership.withLock { $0 = ownership }
             throw error
         }
-        lock.release(removing: true)
-    }
-
-    /// Returns the path of a file in the staged directory; nil for any other file.
-    private func path(of file: URL) -> String? {
-        let (path, prefix) = (file.filePath, staging.names.staged + "/")
-        guard path.utf8.starts(with: prefix.utf8) else { return nil }
-        return String(decoding: path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 
     private static func onDiskThread<Value: Sendable>(

@@ -28,6 +28,7 @@ extension JSONLine {
         add("bytes", tally.bytes)
         add("fetched", tally.fetched)
         add("seconds", tally.duration)
+        if let isPublished = tally.isPublished { add("published", isPublished) }
         add("time", tally.duration)
     }
 
@@ -72,6 +73,7 @@ extension JSONLine {
         add("bytes", tally.bytes)
         add("fetched", tally.fetched)
         add("seconds", tally.duration)
+        if let isPublished = tally.isPublished { add("published", isPublished) }
     }
 
     /// Creates the only line of `--clean`.

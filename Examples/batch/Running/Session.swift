@@ -21,6 +21,8 @@ actor Session {
     private var outcome = RunOutcome(tally: Tally(total: 0))
     /// The IDs of the downloads that have started, and have neither ended nor paused.
     private var running: Set<Int> = []
+    /// The IDs of the downloads whose last event was a failed attempt.
+    private var retrying: Set<Int> = []
     /// Whether ``stop()`` was called; no download starts afterward.
     private var isStopping = false
     private var cancelReading: @Sendable () -> Void = {}
@@ -79,7 +81,7 @@ actor Session {
                 }
                 guard !isStopping, let (next, refusal) = await next(&source), !isStopping else { break }
                 var item = next
-                await version?.stage(&item)
+                if let version { item.directory = version.url }
                 if let error = refusal ?? item.pathError {
                     await fail(item, error)
                     continue
@@ -113,7 +115,8 @@ actor Session {
         if openCount < window { return true }
         guard downloader.hasFreePermit else { return false }
         // The time before a deadline includes the time for which a download waits for its turn.
-        return openCount < window + min(Self.mostAdditional, hasDeadline ? downloader.heldUpCount : .max)
+        let waitingCount = hasDeadline ? downloader.heldUpCount : downloader.waitingCount + retrying.count
+        return openCount < window + min(Self.mostAdditional, waitingCount)
     }
 
     private func count(_ source: some ItemSource) {
@@ -141,6 +144,7 @@ actor Session {
 
     private func finish() async {
         outcome.tally.duration = now
+        if let version { outcome = await version.ended(outcome) }
         outcome.outputFailures += await results?.finish(outcome.tally) ?? []
         console.finish(outcome.tally, isSummaryShown: outcome.fullDisk == nil)
         if let failure = StandardOutput.failure { outcome.outputFailures.append(failure.description) }
@@ -176,7 +180,7 @@ extension Session {
                     record(event, of: open.id)
                     if !isStopping, open.leaveAddress(after: event) { continue }
                     let sha256 = wantsDigest(after: event) ? await digest(after: event, of: open) : nil
-                    let shown = version?.adding(event) ?? event
+                    let shown = version?.published(event) ?? event
                     await emit(open.event(shown, received: received, sha256: sha256, at: now), of: open.download)
                 }
             } catch {
@@ -247,6 +251,12 @@ extension Session {
 
     @inline(never)
     private func record(_ event: DownloadEvent, of id: Int) {
+        if case .retrying = event {
+            retrying.insert(id)
+            room.signal()
+        } else {
+            retrying.remove(id)
+        }
         switch event {
         case .finished(let file):
             outcome.tally.finished += 1
@@ -264,6 +274,7 @@ extension Session {
 
     private func removeRunning(_ id: Int) {
         running.remove(id)
+        retrying.remove(id)
         guard running.isEmpty else { return }
         quiescence?.resume()
         quiescence = nil

@@ -3,34 +3,33 @@ internal import Foundation
 
 /// The use of a staged directory by a session.
 extension StagedDirectory {
-    /// Makes the item's file a file of the staged directory; an unchanged file of the old version is used again.
-    func stage(_ item: inout Item) async {
-        // If the path is unusable, the download reports the error.
-        _ = try? await url(for: item.path)
-        item.directory = url
-    }
-
-    /// Adds a file that has been finished, and returns the event with the URL that the file will have.
-    func adding(_ event: DownloadEvent) -> DownloadEvent {
+    /// Returns an event with the URL that a finished file will have.
+    func published(_ event: DownloadEvent) -> DownloadEvent {
         guard case .finished(var file) = event else { return event }
-        add(file)
         file.url = publishedURL(of: file.url)
         return .finished(file)
     }
 
-    /// Replaces the directory if all downloads have succeeded; otherwise keeps the files for the next run.
-    func end(_ outcome: inout RunOutcome, signal: Int32?) async {
+    /// Replaces the directory if all downloads have succeeded, or keeps the files for the next run; returns the outcome.
+    func ended(_ outcome: RunOutcome) async -> RunOutcome {
+        var outcome = outcome
         let name = destination.lastPathComponent.distinctFromOptions
-        guard outcome.exitStatus(signal: signal) == 0 else {
-            await close()
-            outcome.publicationFailure = "\(name) is unchanged; the next run uses the finished files again"
-            return
+        if outcome.exitStatus(signal: nil) == 0, !outcome.tally.isInterrupted {
+            do throws(DownloadError) {
+                try await publish()
+                outcome.tally.isPublished = true
+                return outcome
+            } catch {
+                outcome.publicationFailure = "failed    \(name) cannot be replaced: \(error)"
+            }
+        } else {
+            outcome.publicationFailure = "\(name) is unchanged"
         }
-        do throws(DownloadError) {
-            try await publish()
-        } catch {
-            await close()
-            outcome.publicationFailure = "failed    \(name) is unchanged: \(error)"
+        await close()
+        outcome.tally.isPublished = false
+        if FileManager.default.fileExists(atPath: url.path) {
+            outcome.publicationFailure? += "; the next run continues with the files in \(url.lastPathComponent)"
         }
+        return outcome
     }
 }

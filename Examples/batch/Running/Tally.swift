@@ -19,6 +19,8 @@ struct Tally: Sendable, Hashable {
     /// The number of body bytes that were received from the network, including bytes that were not used.
     var fetched: Int64 = 0
     var duration = Duration.zero
+    /// Whether the directory was replaced in one step; nil if that wasn't requested.
+    var isPublished: Bool?
 
     init(total: Int) {
         self.total = total

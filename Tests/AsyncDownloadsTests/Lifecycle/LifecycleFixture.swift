@@ -88,8 +88,9 @@ struct LifecycleFixture: Sendable {
 
     // MARK: Steps
 
-    /// Ends every canceled exchange.
+    /// Ends every canceled exchange, after the cancellations that were decided before.
     func endCancelled() async {
+        await waitUntilIdle()
         for exchange in transport.open where exchange.isCancelled { exchange.end(.cancelled) }
         await waitUntilIdle()
     }

@@ -86,6 +86,9 @@ extension ContractCase {
             $0.texts = ["r.json": ["/all/files/sub/a\"", "/all/files/two\""]]
         },
         .misuse("--atomic without a directory", "SERVER/one --atomic", "--atomic requires -d"),
+        .misuse(
+            "--atomic and --existing fail", "SERVER/one --atomic -d files --existing fail",
+            "--existing fail cannot be combined with --atomic"),
         .misuse("--atomic for this directory", "SERVER/one --atomic -d ../.", "cannot replace the current directory"),
         .misuse(
             "results in a directory that is replaced", "SERVER/one --atomic -d files --failed files/f",

@@ -83,6 +83,9 @@ package final class DirectoryNames: Sendable {
             var hasher = Hasher()
             hasher.combine(file.device)
             hasher.combine(file.inode)
+            // The inode of a removed file is used again.
+            hasher.combine(file.size)
+            hasher.combine(file.modificationTime)
             return hasher.finalize()
         }
     }

@@ -18,7 +18,7 @@ struct FileOwner: Sendable {
         self.init(disk: disk, names: PartialNames(directory: directory, stem: ".probe.\(hexadecimal(UInt64(0)))"))
     }
 
-    /// Returns whether the file is a regular file that ``isOwn(_:)`` accepts, and has one name.
+    /// Returns whether the file is a regular file that ``isOwn(_:)`` accepts, and has no more names than permitted.
     ///
     /// - Parameter maximumLinkCount: The number of names that the file may have.
     /// - Throws: A failure that prevents the check, such as a full disk, because in that case the file must not be

@@ -56,7 +56,7 @@ extension PartialStore {
 
     /// Returns the record of the finished file at `path`; nil if the file doesn't exist or its record proves nothing.
     ///
-    /// The file must be a regular file of this user, have no other name, not be more writable than a new file there, and
+    /// The file must be a regular file of this user, have no other name (``isPrivate(_:at:)``), not be more writable than a new file there, and
     /// match its record exactly. If it was placed without a sync, the machine must not have been restarted since. Links are not
     /// followed.
     func finishedFile(at path: String) -> FinishedFileRecord? {
@@ -68,9 +68,8 @@ extension PartialStore {
         file.isUnchanged && isPrivate(file.information, at: path) ? file.record : nil
     }
 
-    /// Whether the file at `path` belongs to this user, has no other name, and is as writable as a new file there.
-    ///
-    /// A file of a staged directory may have a second name in the directory that is to be replaced.
+    /// Whether the file at `path` belongs to this user, is as writable as a new file there, and has no other name, except
+    /// that a file of a staged directory may have a second name in the directory that is to be replaced.
     func isPrivate(_ information: FileInformation, at path: String) -> Bool {
         let directory = PartialNames.directory(of: path)
         let maximumLinkCount = information.linkCount > 1 && StagedNames.isStaged(directory) ? 2 : 1

@@ -1,7 +1,9 @@
 /// The functions of a file system by which one directory replaces another one.
 package protocol DirectoryFunctions: Sendable {
-    /// Creates the directory, whose parent must exist, or changes its permissions, so that it has exactly these.
-    func makeDirectory(_ path: String, permissions: UInt16) throws(FileFailure)
+    /// Gives the directory the owner, the group, and the permissions of another one.
+    ///
+    /// - Throws: ``FileFailure/Kind/denied`` if this process may not give it this owner or group.
+    func copyPermissions(of other: String, to path: String) throws(FileFailure)
 
     /// Removes the directory.
     ///
@@ -21,8 +23,8 @@ package protocol DirectoryFunctions: Sendable {
 }
 
 extension DirectoryFunctions {
-    package func makeDirectory(_ path: String, permissions: UInt16) throws(FileFailure) {
-        throw unsupported("create", path)
+    package func copyPermissions(of other: String, to path: String) throws(FileFailure) {
+        throw unsupported("set the permissions of", path)
     }
 
     package func removeDirectory(_ path: String) throws(FileFailure) { throw unsupported("remove", path) }

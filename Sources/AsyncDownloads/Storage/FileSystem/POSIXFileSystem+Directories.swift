@@ -11,12 +11,19 @@ extension POSIXFileSystem {
         _ = try call("create the directory", path) { mkdir(path, 0o777) }
     }
 
-    package func makeDirectory(_ path: String, permissions: UInt16) throws(FileFailure) {
-        do {
-            // Until its permissions are set, nobody else may access the directory.
-            _ = try call("create the directory", path) { mkdir(path, 0o700) }
-        } catch let error where error.kind == .exists {}
-        _ = try call("set the permissions of", path) { chmod(path, mode_t(permissions)) }
+    package func copyPermissions(of other: String, to path: String) throws(FileFailure) {
+        let (wanted, present) = (try status(of: other), try status(of: path))
+        let isOwn = (wanted.st_uid, wanted.st_gid) == (present.st_uid, present.st_gid)
+        if !isOwn { _ = try call("set the owner of", path) { chown(path, wanted.st_uid, wanted.st_gid) } }
+        // A change of the owner may clear some of the permissions.
+        guard !isOwn || wanted.st_mode != present.st_mode else { return }
+        _ = try call("set the permissions of", path) { chmod(path, wanted.st_mode & 0o7777) }
+    }
+
+    private func status(of path: String) throws(FileFailure) -> stat {
+        var status = stat()
+        _ = try call("examine", path) { systemStatus(path, &status) }
+        return status
     }
 
     package func removeDirectory(_ path: String) throws(FileFailure) {

@@ -187,6 +187,9 @@ final class TransferScheduler: Sendable {
     /// Whether a permit is free that no waiting transfer can use now.
     var hasFreePermit: Bool { state.withLock { $0.queue.hasRoom } }
 
+    /// The number of transfers that are waiting for a permit.
+    var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
+
     /// Calls `body`, on any thread, after each change of ``heldUp``, until ``removeObserver(_:)`` is called.
     func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {
         state.withLock { $0.observers.add(.heldUp, body) }

@@ -87,8 +87,8 @@ extension ForwardingFileSystem {
 
     func makeDirectory(_ path: String) throws(FileFailure) { try base.makeDirectory(path) }
 
-    func makeDirectory(_ path: String, permissions: UInt16) throws(FileFailure) {
-        try base.makeDirectory(path, permissions: permissions)
+    func copyPermissions(of other: String, to path: String) throws(FileFailure) {
+        try base.copyPermissions(of: other, to: path)
     }
 
     func removeDirectory(_ path: String) throws(FileFailure) { try base.removeDirectory(path) }

@@ -48,16 +48,18 @@ struct DirectoryStagingTests {
     }
 
     /// Does what a process does, and returns whether it has published the new version.
-    private func publish(_ disk: InterruptedFileSystem) throws -> Bool {
+    private func publish(
+        _ disk: InterruptedFileSystem, _ files: [String: String] = new, atEnd end: (DirectoryStaging) -> Void = { _ in }
+    ) throws -> Bool {
         let staging = staging(disk)
         do throws(FileFailure) {
-            let lock = try staging.open()
+            let ownership = try staging.open()
             // The descriptor of a process that has ended is closed.
-            defer { lock.release(removing: true) }
-            for path in Self.new.keys { staging.reuse(path) }
+            defer { ownership.lock.release(removing: true) }
             if disk.hasEnded { return false }
-            do { try write(Self.new, to: staging.names.staged) } catch { Issue.record(error) }
-            try staging.publish { Self.new[$0] != nil }
+            do { try write(files, to: staging.names.staged) } catch { Issue.record(error) }
+            end(staging)
+            try staging.publish(ownership)
             return !disk.hasEnded
         } catch {
             return false
@@ -79,10 +81,8 @@ struct DirectoryStagingTests {
             // Without an exchange, the directory doesn't exist for a moment.
             let state = visible
             #expect(state == old || state == new || (!exchanges && state == nil), "after \(stepCount) changes")
-            let lock = try staging(POSIXFileSystem()).open()
-            let recovered = visible
-            #expect(recovered == old || recovered == new, "after \(stepCount) changes")
-            lock.release(removing: true)
+            try staging(InterruptedFileSystem(exchanges: exchanges)).open().lock.release(removing: true)
+            #expect(visible == old || visible == new, "after \(stepCount) changes")
             #expect(try publish(InterruptedFileSystem(exchanges: exchanges)))
             #expect(visible == new)
             #expect(try directory.contents == ["models"], "after \(stepCount) changes")
@@ -92,15 +92,88 @@ struct DirectoryStagingTests {
     }
 
     @Test(arguments: [true, false])
+    func `after an end at any step of giving up, the directory is the old version`(isDiscarded: Bool) throws {
+        var stepCount = 0
+        var isFinished = false
+        while !isFinished {
+            let disk = InterruptedFileSystem(after: stepCount)
+            let staging = staging(disk)
+            try? FileManager.default.removeItem(atPath: destination)
+            try write(Self.old, to: destination)
+            do throws(FileFailure) {
+                let ownership = try staging.open()
+                defer { ownership.lock.release(removing: true) }
+                if disk.hasEnded { continue }
+                do { try write(Self.new, to: staging.names.staged) } catch { Issue.record(error) }
+                if isDiscarded { try staging.discard() } else { try staging.close(ownership) }
+                isFinished = !disk.hasEnded
+            } catch {}
+            #expect(visible == Self.old, "after \(stepCount) changes")
+            let next = self.staging(POSIXFileSystem())
+            try next.open().lock.release(removing: true)
+            #expect(visible == Self.old, "after \(stepCount) changes")
+            try next.discard()
+            #expect(try directory.contents == ["models"], "after \(stepCount) changes")
+            stepCount += 1
+        }
+    }
+
+    @Test(arguments: [true, false])
     func `what other programs create or replace in the old version meanwhile isn't lost`(exchanges: Bool) throws {
         try write(Self.old, to: destination)
         let others = ["note": "x", "sub/b": "edited", "fresh/x/y": "z", "sub/f": "g", "a": "edited too"]
-        let disk = InterruptedFileSystem(exchanges: exchanges) { [self] in
+        let change: @Sendable () -> Void = { [self] in
             #expect(throws: Never.self) { try write(others, to: destination) }
         }
-        #expect(try publish(disk))
-        #expect(visible == Self.both.merging(others) { $1 }.merging(["a": "new a"]) { $1 })
+        let merged = Self.both.merging(others) { $1 }.merging(["a": "new a"]) { $1 }
+        // During the exchange, and before it.
+        #expect(try publish(InterruptedFileSystem(exchanges: exchanges, willExchange: change)))
+        #expect(visible == merged)
+        try? FileManager.default.removeItem(atPath: destination)
+        try write(Self.old, to: destination)
+        #expect(try publish(InterruptedFileSystem(exchanges: exchanges)) { _ in change() })
+        #expect(visible == merged)
         #expect(try directory.contents == ["models"])
+    }
+
+    @Test func `what other programs remove from the old version meanwhile doesn't appear again`() throws {
+        try write(Self.old, to: destination)
+        #expect(
+            try publish(InterruptedFileSystem(), ["b": "new"]) { _ in
+                try? FileManager.default.removeItem(atPath: "\(destination)/sub/b")
+                try? FileManager.default.removeItem(atPath: "\(destination)/sub/deep")
+            })
+        #expect(visible == ["a": "old a", "b": "new"])
+    }
+
+    @Test func `after a kill, a name of the old version is no file of an earlier attempt`() throws {
+        try write(Self.old, to: destination)
+        // The process ends without a call of `close`.
+        try staging(POSIXFileSystem()).open().lock.release(removing: true)
+        try write(["a": "edited"], to: destination)
+        #expect(try publish(InterruptedFileSystem(), ["b": "new"]))
+        #expect(visible == Self.old.merging(["a": "edited", "b": "new"]) { $1 })
+    }
+
+    @Test func `a close leaves no second names, and keeps other files for the next owner`() throws {
+        try write(Self.old, to: destination)
+        let staging = staging(POSIXFileSystem())
+        var ownership = try staging.open()
+        #expect(try POSIXFileSystem().information(at: "\(destination)/a")?.linkCount == 2)
+        try write(["other/new": "x"], to: staging.names.staged)
+        try staging.close(ownership)
+        ownership.lock.release(removing: true)
+        for path in Self.old.keys {
+            #expect(try POSIXFileSystem().information(at: "\(destination)/\(path)")?.linkCount == 1)
+        }
+        #expect(
+            FileManager.default.subpaths(atPath: staging.names.staged)?.sorted() == [
+                staging.names.marker, "other", "other/new",
+            ])
+        ownership = try staging.open()
+        try staging.publish(ownership)
+        ownership.lock.release(removing: true)
+        #expect(visible == Self.old.merging(["other/new": "x"]) { $1 })
     }
 
     @Test func `links, pipes, and permissions of the old version are kept`() throws {
@@ -108,64 +181,55 @@ struct DirectoryStagingTests {
         try directory.link("\(destination)/link", to: "a")
         #expect(mkfifo("\(destination)/pipe", 0o600) == 0)
         try FileManager.default.setAttributes([.posixPermissions: 0o750], ofItemAtPath: destination)
-        try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: "\(destination)/sub")
+        #expect(chmod("\(destination)/sub", 0o1711) == 0)
         #expect(try publish(InterruptedFileSystem()))
         let disk = POSIXFileSystem()
         #expect(try disk.information(at: "\(destination)/link")?.kind == .symbolicLink)
         #expect(try disk.information(at: "\(destination)/pipe")?.kind == .other)
         #expect(try disk.information(at: destination)?.permissions == 0o750)
         #expect(try disk.information(at: "\(destination)/sub")?.permissions == 0o711)
+        #expect(
+            try FileManager.default.attributesOfItem(atPath: "\(destination)/sub")[.posixPermissions] as? Int == 0o1711)
         #expect(try disk.information(at: "\(destination)/sub/b")?.linkCount == 1)
     }
 
-    @Test(arguments: [["a/x": "a file where a file is"], ["sub": "a file where a directory is"]])
-    func `a directory in only one of the versions prevents the publication`(_ files: [String: String]) throws {
+    @Test func `a directory in only one of the versions prevents the publication`() throws {
         try write(Self.old, to: destination)
         let staging = staging(POSIXFileSystem())
-        let lock = try staging.open()
-        defer { lock.release(removing: true) }
-        try write(files, to: staging.names.staged)
-        let failure = #expect(throws: FileFailure.self) { try staging.publish { files[$0] != nil } }
+        let ownership = try staging.open()
+        defer { ownership.lock.release(removing: true) }
+        // Another program has replaced a file by a directory.
+        try FileManager.default.removeItem(atPath: "\(destination)/a")
+        try write(["a/x": "y"], to: destination)
+        let failure = #expect(throws: FileFailure.self) { try staging.publish(ownership) }
         #expect(failure?.kind == .unusablePath)
-        #expect(visible == Self.old)
+        #expect(visible == ["a/x": "y", "sub/b": "old b", "sub/deep/d": "old d"])
         try staging.discard()
-        #expect(visible == Self.old)
+        #expect(visible?.count == 3)
     }
 
-    @Test func `files that weren't added are removed, and hide nothing of the old version`() throws {
-        try write(Self.old, to: destination)
-        let staging = staging(POSIXFileSystem())
-        let lock = try staging.open()
-        try write(["a": "of an earlier attempt", "gone/x": "y", "b": "new b"], to: staging.names.staged)
-        try staging.publish { $0 == "b" }
-        lock.release(removing: true)
-        #expect(visible == Self.old.merging(["b": "new b"]) { $1 })
-        #expect(!FileManager.default.fileExists(atPath: "\(destination)/gone"))
-        #expect(try directory.contents == ["models"])
-    }
-
-    @Test func `a volume without second names keeps the old version`() throws {
+    @Test func `a volume without second names can only be used for a directory that doesn't exist`() throws {
         struct Unlinking: ForwardingFileSystem {
             func link(_ path: String, as other: String) throws(FileFailure) {
                 throw FileFailure(.unsupported, errno: 0, operation: "link", name: "file", reason: "scripted")
             }
         }
         let staging = staging(Unlinking())
-        for files in [nil, Self.old] {
-            if let files { try write(files, to: destination) }
-            let lock = try staging.open()
-            defer { lock.release(removing: true) }
-            staging.reuse("a")
-            try write(["b": "new"], to: staging.names.staged)
-            if files == nil {
-                try staging.publish { $0 == "b" }
-                #expect(visible == ["b": "new"])
-            } else {
-                #expect(throws: FileFailure.self) { try staging.publish { $0 == "b" } }
-                #expect(visible == Self.old.merging(["b": "new"]) { $1 })
-                try staging.discard()
-            }
-        }
+        let ownership = try staging.open()
+        try write(["b": "new"], to: staging.names.staged)
+        try staging.publish(ownership)
+        ownership.lock.release(removing: true)
+        #expect(visible == ["b": "new"])
+        #expect(throws: FileFailure.self) { try staging.open() }
+        #expect(visible == ["b": "new"])
+        #expect(try directory.contents == ["models"])
+    }
+
+    @Test func `the lock of something else isn't an owner's lock`() throws {
+        let staging = staging(POSIXFileSystem())
+        try directory.link(staging.names.lock.lock, to: "elsewhere")
+        let failure = #expect(throws: FileFailure.self) { try staging.open() }
+        #expect(failure?.kind == .denied)
     }
 
     @Test func `staged directories are recognized by their names`() {

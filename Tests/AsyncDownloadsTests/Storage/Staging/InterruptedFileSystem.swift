@@ -46,7 +46,8 @@ final class InterruptedFileSystem: ForwardingFileSystem {
 
     func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
         try change()
-        try base.rename(path, toUnused: destination)
+        // A volume that can't exchange names can't refuse to replace one, either.
+        try exchanges ? base.rename(path, toUnused: destination) : base.reserveAndRename(path, to: destination)
     }
 
     func remove(_ path: String) throws(FileFailure) {
@@ -59,9 +60,9 @@ final class InterruptedFileSystem: ForwardingFileSystem {
         try base.makeDirectory(path)
     }
 
-    func makeDirectory(_ path: String, permissions: UInt16) throws(FileFailure) {
+    func copyPermissions(of other: String, to path: String) throws(FileFailure) {
         try change()
-        try base.makeDirectory(path, permissions: permissions)
+        try base.copyPermissions(of: other, to: path)
     }
 
     func removeDirectory(_ path: String) throws(FileFailure) {
