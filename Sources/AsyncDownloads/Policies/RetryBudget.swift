@@ -79,7 +79,7 @@ struct RetryBudget: Sendable, Hashable {
     /// Records that other transfers close connections to the host, so that the next refusal isn't a failure.
     ///
     /// This applies once until new bytes are received.
-    mutating func madeRoom() {
+    mutating func extrasWereReleased() {
         hasRoom = true
     }
 

@@ -9,7 +9,7 @@ extension ActiveTransfer {
             answered(receiver, head, state, &decision)
             for (id, error) in refusals { detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
             if head.status.asksForFewerRequests, !head.asksToWait(at: environment.time.date) {
-                makeRoom(forRequestOf: id, isResponse: true, &state)
+                releaseExtras(forRequestOf: id, isResponse: true, &state)
             }
             let isProposed = propose(head, exchange: id, &state, &decision)
             let reply = isProposed ? .proceed : handleHead(head, exchange: id, &state, &decision)
@@ -134,7 +134,7 @@ extension ActiveTransfer {
             var answer = RequestAnswer(end, of: ResourceID(url), policy: policy)
             if case .nothing = answer, state.machine.hasTimedOut(id) { answer = .unanswered(policy) }
             if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code),
-                makeRoom(forRequestOf: id, isResponse: false, &state)
+                releaseExtras(forRequestOf: id, isResponse: false, &state)
             {
                 answer = .lost
             }

@@ -101,11 +101,11 @@ extension ActiveTransfer {
     ///   connection.
     /// - Returns: Whether the other files release connections.
     @discardableResult
-    func makeRoom(forRequestOf id: ExchangeID, isResponse: Bool, _ state: inout State) -> Bool {
+    func releaseExtras(forRequestOf id: ExchangeID, isResponse: Bool, _ state: inout State) -> Bool {
         guard state.machine.isOnlyRequest(id), let origin = Origin(state.machine.address.redirects.current),
-            environment.connections.makeRoom(for: number, at: origin, isResponse: isResponse, at: now)
+            environment.connections.releaseExtras(for: number, at: origin, isResponse: isResponse, at: now)
         else { return false }
-        state.machine.madeRoom()
+        state.machine.extrasWereReleased()
         return true
     }
 

@@ -87,11 +87,11 @@ struct RetryBudgetTests {
         for policy in [Self.policy, .never] {
             var budget = RetryBudget(seed: 1)
             for received in [0, 5] as [Int64] {
-                budget.madeRoom()
+                budget.extrasWereReleased()
                 let attempt = budget.nextAttempt(after: Self.error, policy: policy, received: received)
                 #expect(attempt?.number == 1 && attempt?.delay == .milliseconds(250) && budget.retriesUsed == 0)
                 // Once, until bytes arrive.
-                budget.madeRoom()
+                budget.extrasWereReleased()
                 let next = budget.nextAttempt(after: Self.error, policy: policy, received: received)
                 #expect(next?.number == (policy == .never ? nil : 2))
             }
@@ -100,11 +100,11 @@ struct RetryBudgetTests {
         let delayed = DownloadError(.httpStatus, statusCode: 429, isRetryable: true, retryAfter: .seconds(60))
         for error in [permanent, delayed] {
             var budget = RetryBudget(seed: 1)
-            budget.madeRoom()
+            budget.extrasWereReleased()
             #expect(budget.nextAttempt(after: error, policy: .never, received: 0) == nil)
         }
         var budget = RetryBudget(seed: 1)
-        budget.madeRoom()
+        budget.extrasWereReleased()
         // Another request was sent before the refusal was judged.
         budget.requestSent()
         #expect(budget.nextAttempt(after: Self.error, policy: .never, received: 0) == nil)

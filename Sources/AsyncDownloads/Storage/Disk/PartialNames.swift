@@ -235,9 +235,9 @@ extension PartialNames {
         if !name.isEmpty, name.utf8.count <= baseLimit, name.utf8.allSatisfy({ $0 != UInt8(ascii: "/") && $0 != 0 }) {
             return name
         }
-        let harmless = name.unicodeScalars.map { $0 == "/" || $0 == "\0" ? "_" : $0 }
+        let cleaned = name.unicodeScalars.map { $0 == "/" || $0 == "\0" ? "_" : $0 }
         var short = ""
-        for character in String(String.UnicodeScalarView(harmless)) {
+        for character in String(String.UnicodeScalarView(cleaned)) {
             guard short.utf8.count + character.utf8.count <= baseLimit else { break }
             short.append(character)
         }

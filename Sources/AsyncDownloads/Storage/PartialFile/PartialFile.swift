@@ -203,7 +203,7 @@ package final class PartialFile: Sendable {
             if try writeToMemory(bytes, at: offset) { return }
             try moveToFile()
             try withFile { file throws(FileFailure) in
-                try makeRoom(for: file, offset..<offset + Int64(bytes.count))
+                try allocateBlocks(for: file, offset..<offset + Int64(bytes.count))
                 try store.disk.write(bytes, to: file.handle, at: offset)
             }
         } catch {
@@ -212,7 +212,7 @@ package final class PartialFile: Sendable {
     }
 
     /// Allocates the next blocks; before the first allocation, throws if the volume lacks space for the missing bytes.
-    private func makeRoom(for file: ClaimedFile, _ write: Range<Int64>) throws(FileFailure) {
+    private func allocateBlocks(for file: ClaimedFile, _ write: Range<Int64>) throws(FileFailure) {
         let (range, missing) = withState { state -> (Range<Int64>?, Int64?) in
             guard let range = state.allocation.extend(for: write, length: state.representation?.length) else {
                 return (nil, nil)

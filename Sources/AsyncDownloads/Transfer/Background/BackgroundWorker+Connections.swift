@@ -19,7 +19,7 @@ extension BackgroundWorker {
         let connection = DaemonConnection(daemon, after: former, at: environment.time.now)
         self.opened?.connections[generation] = connection
         daemon.attach(
-            EventSecurer(
+            EventSpooler(
                 session: opened.session, spool: opened.spool, token: opened.core.journal.token,
                 generation: generation, connection: connection.number))
         if opened.awaitedLists.contains(generation) || former != nil {

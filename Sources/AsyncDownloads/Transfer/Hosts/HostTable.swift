@@ -38,7 +38,7 @@ struct HostTable: Sendable {
         var lines = [SlotHeap<PermitQueue.Request>](repeating: SlotHeap(), count: ranks.count)
         var waitingCount = 0
         /// The number of requests that wait outside the lines, because their resources are refused.
-        var parkedCount = 0
+        var delayedCount = 0
         /// The number of waiting requests whose transfers permit no retry, and therefore don't wait during an outage.
         var impatientCount = 0
         var runningCount = 0
@@ -52,7 +52,7 @@ struct HostTable: Sendable {
         /// The number of permits that were last counted as not counting for other origins.
         var uncountedCount = 0
 
-        fileprivate var isIdle: Bool { waitingCount + parkedCount + runningCount + unansweredCount == 0 }
+        fileprivate var isIdle: Bool { waitingCount + delayedCount + runningCount + unansweredCount == 0 }
 
         private static let ranks = [DownloadRequest.Priority.high, .normal, .low].map(\.rank)
 

@@ -12,7 +12,7 @@ struct OriginConnections: Sendable {
 
     private var ceiling: (count: Int, since: Duration)?
     /// The number of connections that increased the rate enough in an earlier transfer; 1 if unknown.
-    private(set) var worthwhileCount = 1
+    private(set) var effectiveCount = 1
     /// The time until which the origin is assumed to send the whole body in response to a range.
     private var ignoredRangesEnd = Duration.zero
     /// A temporary maximum number of connections, including one that is reserved for new transfers.
@@ -24,7 +24,7 @@ struct OriginConnections: Sendable {
 
     /// Whether all values are still the initial assumptions.
     var isEmpty: Bool {
-        ceiling == nil && reservation == nil && worthwhileCount == 1 && refusalCount == 0
+        ceiling == nil && reservation == nil && effectiveCount == 1 && refusalCount == 0
             && max(ignoredRangesEnd, coolDownEnd) == .zero
     }
 
@@ -58,7 +58,7 @@ extension OriginConnections {
     /// Records a transfer's observation.
     mutating func record(_ observation: HostObservation, at now: Duration) {
         if let ceiling = observation.ceiling { self.ceiling = (max(1, ceiling), now) }
-        if let count = observation.worthwhileCount { worthwhileCount = count }
+        if let count = observation.effectiveCount { effectiveCount = count }
         if observation.ignoresRanges { ignoredRangesEnd = now + Self.ignoredRangesTime }
         if observation.isRefused {
             refused(retryAfter: observation.retryAfter, at: now)

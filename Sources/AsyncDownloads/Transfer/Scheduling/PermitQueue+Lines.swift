@@ -63,7 +63,7 @@ extension PermitQueue {
     /// Returns whether a request is waiting because of the state of its origin.
     func isHeldUp(_ ticket: Ticket) -> Bool {
         guard let request = request(ticket), request.stage == .waiting else { return false }
-        return request.isParked || isHeldUp(table.origin(request.origin))
+        return request.isDelayed || isHeldUp(table.origin(request.origin))
     }
 
     private func isSilent(_ slot: Int32) -> Bool { table.origin(requests[slot].origin).state.silence.isPresent }
@@ -89,17 +89,17 @@ extension PermitQueue {
     }
 
     /// Makes a request wait outside the lines.
-    mutating func park(_ slot: Int32, until end: Duration) {
-        parked[slot] = end
-        requests.update(slot) { $0.isParked = true }
-        table.updateOrigin(requests[slot].origin) { $0.parkedCount += 1 }
+    mutating func delay(_ slot: Int32, until end: Duration) {
+        delayed[slot] = end
+        requests.update(slot) { $0.isDelayed = true }
+        table.updateOrigin(requests[slot].origin) { $0.delayedCount += 1 }
     }
 
     /// Ends a request's wait outside the lines; a call of ``lineUp(_:)`` or ``changed(_:)`` must follow.
-    mutating func unpark(_ slot: Int32) {
-        parked[slot] = nil
-        requests.update(slot) { $0.isParked = false }
-        table.updateOrigin(requests[slot].origin) { $0.parkedCount -= 1 }
+    mutating func endDelay(_ slot: Int32) {
+        delayed[slot] = nil
+        requests.update(slot) { $0.isDelayed = false }
+        table.updateOrigin(requests[slot].origin) { $0.delayedCount -= 1 }
     }
 
     mutating func lineUp(_ slot: Int32) {

@@ -62,7 +62,7 @@ extension PermitQueue {
         /// The number of retries that the policy of the transfer permits.
         var retryLimit: Int
         /// Whether the request waits outside the lines, because its resource is refused.
-        var isParked = false
+        var isDelayed = false
         var stage = Stage.waiting
         /// Whether the permit includes a request to the host that has not begun yet.
         var isReserved = false

@@ -25,7 +25,7 @@ struct PermitQueue: Sendable {
     /// The origins with unanswered requests that aren't silent, with the times at which they become silent.
     var silences = Heap<Int32, Duration>()
     /// The requests whose resources are refused, with the end of that time.
-    var parked = Heap<Int32, Duration>()
+    var delayed = Heap<Int32, Duration>()
     /// The first requests in line by priority and by age, one for each host below its limit.
     var urgentHeads = Heap<Int32, Position>()
     var oldestHeads = Heap<Int32, Position>()
@@ -90,7 +90,7 @@ struct PermitQueue: Sendable {
     /// The earliest time at which ``grant(at:)`` may grant a permit without another change of the queue.
     var nextTime: Duration? {
         let silence = waitingCount > 0 ? silences.first?.order : nil
-        return [pausedHosts.first?.order, pausedOrigins.first?.order, parked.first?.order, silence]
+        return [pausedHosts.first?.order, pausedOrigins.first?.order, delayed.first?.order, silence]
             .compactMap { $0 }.min()
     }
 
@@ -111,7 +111,7 @@ struct PermitQueue: Sendable {
     /// Returns the reason why the origin of a waiting request currently accepts no requests; nil if it accepts them.
     func hindrance(of ticket: Ticket, at now: Duration) -> OriginState.Hindrance? {
         guard let request = request(ticket), request.stage == .waiting else { return nil }
-        if let end = parked[ticket.slot] { return .coolDown(end: end) }
+        if let end = delayed[ticket.slot] { return .coolDown(end: end) }
         return table.origin(request.origin).state.hindrance(at: now)
     }
 
@@ -139,7 +139,7 @@ struct PermitQueue: Sendable {
                 number: lastNumber, place: keepsPlace ? place?.number ?? lastNumber : lastNumber, origin: origin,
                 rank: priority.rank, retryLimit: retryLimit))
         if let end = refused.end(of: resource(), at: latest) {
-            park(slot, until: end)
+            delay(slot, until: end)
         } else {
             lineUp(slot)
         }
@@ -149,12 +149,12 @@ struct PermitQueue: Sendable {
     /// Changes the priority of a waiting request, and, unless it is nil, the number of retries of its transfer.
     mutating func setPriority(_ priority: DownloadRequest.Priority, retryLimit: Int? = nil, of ticket: Ticket) {
         guard let request = request(ticket), request.stage == .waiting else { return }
-        if !request.isParked { leaveLine(ticket.slot) }
+        if !request.isDelayed { leaveLine(ticket.slot) }
         requests.update(ticket.slot) { request in
             request.rank = priority.rank
             request.retryLimit = retryLimit ?? request.retryLimit
         }
-        if !request.isParked { lineUp(ticket.slot) }
+        if !request.isDelayed { lineUp(ticket.slot) }
     }
 
     /// Moves a permit to another origin if a request may be sent to it now; otherwise releases the permit.
@@ -204,7 +204,7 @@ struct PermitQueue: Sendable {
         guard let request = request(ticket) else { return }
         switch request.stage {
         case .waiting:
-            if request.isParked { unpark(ticket.slot) } else { leaveLine(ticket.slot) }
+            if request.isDelayed { endDelay(ticket.slot) } else { leaveLine(ticket.slot) }
             changed(request.origin)
         case .running:
             holderCount -= 1
@@ -225,8 +225,8 @@ struct PermitQueue: Sendable {
             hostChanged(host)
         }
         while let (origin, time) = pausedOrigins.first, time <= now { unblock(origin) }
-        while let (slot, time) = parked.first, time <= now {
-            unpark(slot)
+        while let (slot, time) = delayed.first, time <= now {
+            endDelay(slot)
             lineUp(slot)
         }
         while let (origin, time) = silences.first, time <= now {

@@ -23,7 +23,7 @@ struct ConnectionController: Sendable {
     private var decided: Int
     private var bound = RecentBound()
     /// The number of connections that increased the rate enough at the last judgment; nil before the first one.
-    private(set) var worthwhileCount: Int?
+    private(set) var effectiveCount: Int?
     private var windows = RateWindows()
     private var collapse = CollapseWatch()
     private var refusals = RefusalRecord()
@@ -42,12 +42,12 @@ struct ConnectionController: Sendable {
     /// The time with frequent samples before a step, and the time after which a step is judged in any case.
     private static let (climbTime, stepTime) = (Duration.seconds(1), Duration.seconds(5))
 
-    /// - Parameter worthwhileCount: The number from an earlier transfer from the host; it is used immediately.
-    init(_ mode: Mode, worthwhileCount: Int = 1, at now: Duration) {
+    /// - Parameter effectiveCount: The number from an earlier transfer from the host; it is used immediately.
+    init(_ mode: Mode, effectiveCount: Int = 1, at now: Duration) {
         self.mode = mode
         switch mode {
         case .automatic(let maximum):
-            decided = max(1, min(worthwhileCount, maximum))
+            decided = max(1, min(effectiveCount, maximum))
             state = decided > 1 ? .holding(until: now + Self.firstHold) : .measuring
             frequentEnd = now + Self.climbTime
         case .fixed(let number):
@@ -247,7 +247,7 @@ extension ConnectionController {
             guard gain >= 0.25 else { return begin(step.doubling(at: now), at: now) }
             // The connections that are kept take some time to receive the shares of the others.
             collapse.void()
-            return keep(step.worthwhileCount(rate), at: now)
+            return keep(step.effectiveCount(rate), at: now)
         }
         // The rate has settled, so the next step can follow immediately.
         if step.isProven(by: rate) { return accept(step, rate, at: now) }
@@ -257,19 +257,19 @@ extension ConnectionController {
         // A small gain is compared only with a rate that had settled before the step.
         if isWorthSome, !step.isSettled { return undo(step) }
         isFirstClimb = false
-        let count = isWorthSome ? step.worthwhileCount(rate) : step.from
+        let count = isWorthSome ? step.effectiveCount(rate) : step.from
         collapse.accepted(count == step.from ? step.rate : rate)
         keep(count, at: now)
     }
 
     private mutating func keep(_ count: Int, at now: Duration) {
-        (decided, worthwhileCount) = (count, count)
+        (decided, effectiveCount) = (count, count)
         hold(for: rejectedHold.take(), at: now)
     }
 
     private mutating func accept(_ step: ConnectionStep, _ rate: RateWindows.Rate, at now: Duration) {
         collapse.accepted(rate)
-        worthwhileCount = step.to
+        effectiveCount = step.to
         disturbedHold.reset()
         beginMeasuring(at: now)
     }
@@ -291,7 +291,7 @@ extension ConnectionController {
 
     private mutating func halve(at now: Duration) {
         decided = max(1, decided / 2)
-        worthwhileCount = decided
+        effectiveCount = decided
         collapse.halved(to: decided, at: now)
         hold(for: Self.firstHold, at: now)
     }

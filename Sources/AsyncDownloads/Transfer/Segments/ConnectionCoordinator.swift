@@ -79,7 +79,7 @@ final class ConnectionCoordinator: Sendable {
             budget.disturbance = state.update(number, report, load, at: now)
             budget.mayTry = state.takesTurn(number, at: now)
             budget.isShared = state.others(than: number, from: report.origin).contains { $0.report.number > 1 }
-            budget.worthwhileCount = load.connections.worthwhileCount
+            budget.effectiveCount = load.connections.effectiveCount
             let bound = state.bound(of: number, report, load, at: now)
             budget.bound = max(1, min(bound, state.pressureBound(of: number, at: now)))
             return budget
@@ -98,8 +98,8 @@ final class ConnectionCoordinator: Sendable {
                 observation.ceiling = observation.ceiling.map { $0 + others.connectionCount }
                 // Several files can each use fewer connections than one file alone, so the recorded number decreases
                 // only after a collapse.
-                let least = observation.hasCollapsed ? 1 : connections.worthwhileCount
-                observation.worthwhileCount = observation.worthwhileCount.map { max($0, least) }
+                let least = observation.hasCollapsed ? 1 : connections.effectiveCount
+                observation.effectiveCount = observation.effectiveCount.map { max($0, least) }
             }
             connections.record(observation, at: now)
         }
@@ -113,7 +113,7 @@ final class ConnectionCoordinator: Sendable {
     /// - Parameter isResponse: Whether the host has sent a response. A refused or lost connection counts only if other
     ///   transfers are receiving from the host.
     /// - Returns: Whether other files have additional connections, which they release within one sample interval.
-    func makeRoom(for number: Int, at origin: Origin, isResponse: Bool, at now: Duration) -> Bool {
+    func releaseExtras(for number: Int, at origin: Origin, isResponse: Bool, at now: Duration) -> Bool {
         let others = presentOthers(than: number, from: origin, at: now)
         let extraCount = others.reduce(0) { $0 + ($1.report.isFixed ? 0 : $1.report.number - 1) }
         guard extraCount > 0, isResponse || others.contains(where: \.report.isFlowing) else { return false }

@@ -21,7 +21,7 @@ struct ConnectionBudget: Sendable, Hashable {
     /// The maximum number of connections that the host, the other transfers, and the memory currently permit.
     var bound = HostPool.maximumExchangeCount
     /// The number of connections that increased the rate enough in an earlier transfer from the host; 1 if unknown.
-    var worthwhileCount = 1
+    var effectiveCount = 1
     /// Whether it is the transfer's turn to try more connections; one transfer tries at a time.
     var mayTry = true
     /// Whether another file from the same origin has several connections.
@@ -47,7 +47,7 @@ struct HostObservation: Sendable, Hashable {
     /// The maximum number of the transfer's connections that the host accepts; nil if unknown.
     var ceiling: Int?
     /// The number of connections that increased the rate enough; nil if no step was judged.
-    var worthwhileCount: Int?
+    var effectiveCount: Int?
     /// Whether the rate with an accepted number of connections has fallen since.
     var hasCollapsed = false
     /// Whether the host sends the whole body in response to a range.

@@ -16,7 +16,7 @@ struct ConnectionStep: Sendable, Hashable {
     /// New connections need several round trips to reach their share of the rate.
     private(set) var patience = Duration.milliseconds(200)
 
-    /// The minimum rate of a worthwhile connection, as a fraction of the rate of an earlier connection.
+    /// The minimum rate of an effective connection, as a fraction of the rate of an earlier connection.
     private static let leastContribution = 0.24
 
     /// The relative increase of the rate if each new connection adds as much as an earlier one.
@@ -35,7 +35,7 @@ struct ConnectionStep: Sendable, Hashable {
     }
 
     /// Returns the number of connections that would produce the gain if each contributed as much as the earlier ones.
-    func worthwhileCount(_ rate: RateWindows.Rate) -> Int {
+    func effectiveCount(_ rate: RateWindows.Rate) -> Int {
         let count = (gain(rate) * Double(from) - Self.leastContribution).rounded(.up)
         return from + Int(min(max(count, 0), Double(to - from)))
     }

@@ -37,7 +37,7 @@ struct ExtraExchanges: Sendable {
     private var controller: ConnectionController?
     /// Whether the body that flows is long enough for an automatic number.
     private var isLong = false
-    private var findings = HostFindings()
+    private var unreported = UnreportedObservations()
     private var permission: ExtraPermission
     /// Whether the downloader knows about the connections.
     private var isReported = false
@@ -71,7 +71,7 @@ struct ExtraExchanges: Sendable {
 
     /// Forgets what the target of a redirect has shown, because another target responds.
     private mutating func targetChanged() {
-        findings = HostFindings()
+        unreported = UnreportedObservations()
         (controller, acceptedCount) = (nil, 1)
         history.hostChanged()
         flow.hostChanged()
@@ -84,7 +84,7 @@ struct ExtraExchanges: Sendable {
 
     /// Stops starting extra exchanges, because the server sends the whole body in response to a range.
     mutating func foundNoRanges() {
-        findings.foundNoRanges()
+        unreported.foundNoRanges()
         turnOff()
     }
 
@@ -207,7 +207,7 @@ extension ExtraExchanges {
         guard !isOff else { return }
         if controller == nil {
             controller = ConnectionController(
-                mode, worthwhileCount: min(budget.worthwhileCount, budget.bound), at: now)
+                mode, effectiveCount: min(budget.effectiveCount, budget.bound), at: now)
         }
         if let disturbance = budget.disturbance { controller?.disturbed(by: disturbance, at: now) }
         _ = controller?.measure(sample, at: now)
@@ -215,16 +215,16 @@ extension ExtraExchanges {
 
     /// Returns what the transfer has learned about its host since the last call; nil for nothing new.
     mutating func takeObservation() -> (origin: Origin, observation: HostObservation)? {
-        if case .automatic = mode, let controller, let worthwhileCount = controller.worthwhileCount {
-            findings.foundWorthwhile(worthwhileCount, hasCollapsed: controller.hasCollapsed)
+        if case .automatic = mode, let controller, let effectiveCount = controller.effectiveCount {
+            unreported.foundEffective(effectiveCount, hasCollapsed: controller.hasCollapsed)
         }
-        return permission.origin.flatMap { findings.takeObservation(of: $0) }
+        return permission.origin.flatMap { unreported.takeObservation(of: $0) }
     }
 
     /// Handles that an extra exchange was accepted; `segmentCount` exchanges now have a segment.
     mutating func accepted(segmentCount: Int) {
         controller?.accepted(segmentCount: segmentCount)
-        findings.accepted()
+        unreported.accepted()
         permission.accepted(segmentCount: segmentCount)
         acceptedCount = max(acceptedCount, segmentCount)
     }
@@ -246,11 +246,11 @@ extension ExtraExchanges {
         guard !exchanges.hasRequests else { return }
         let refusals = permission.takeRefusals()
         guard let count = refusals.segmentCount else { return }
-        findings.refused(retryAfter: refusals.retryAfter)
+        unreported.refused(retryAfter: refusals.retryAfter)
         guard let ceiling = controller?.refused(segmentCount: count, at: now) else { return }
         // The refusal of the first additional connection may be a coincidence, unless another file has several
         // connections.
-        if ceiling > 1 || history.isShared { findings.foundCeiling(ceiling) }
+        if ceiling > 1 || history.isShared { unreported.foundCeiling(ceiling) }
     }
 
     /// Returns the maximum length of one extra request, so that all windows together use as much memory as a single

@@ -105,8 +105,8 @@ extension TransferStateMachine {
     }
 
     /// Handles that other files of the host release connections after a refusal, which is reported next.
-    mutating func madeRoom() {
-        budget.madeRoom()
+    mutating func extrasWereReleased() {
+        budget.extrasWereReleased()
     }
 
     private func decideExtra(_ head: ResponseHead, _ exchange: ExchangeProgress, date: HTTPDate) -> SegmentDecision {

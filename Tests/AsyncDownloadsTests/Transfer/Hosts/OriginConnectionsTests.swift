@@ -72,30 +72,30 @@ struct OriginConnectionsTests {
         let origins = try urls.map { try #require(URL(string: $0).flatMap(Origin.init)) }
         var table = HostTable(HostLimit.Settings())
         let slot = table.slot(of: OriginPair(host: "a.example"), at: .zero)
-        table.updateConnections(of: origins[0], at: .zero) { $0.record(HostObservation(worthwhileCount: 6), at: .zero) }
-        #expect(origins.map { table.connections(of: $0).worthwhileCount } == [6, 1, 1, 1])
+        table.updateConnections(of: origins[0], at: .zero) { $0.record(HostObservation(effectiveCount: 6), at: .zero) }
+        #expect(origins.map { table.connections(of: $0).effectiveCount } == [6, 1, 1, 1])
         table.answered(slot)
         table.removeIfIdle(slot, at: .zero)
-        #expect(origins.map { table.connections(of: $0).worthwhileCount } == [6, 1, 1, 1])
+        #expect(origins.map { table.connections(of: $0).effectiveCount } == [6, 1, 1, 1])
         // Bodies may come from hosts without permits. Other knowledge of idle hosts is forgotten meanwhile.
         for hour in 1...3 {
             table.updateConnections(of: origins[3], at: .seconds(3600 * hour)) { connections in
-                connections.record(HostObservation(worthwhileCount: hour), at: .seconds(3600 * hour))
+                connections.record(HostObservation(effectiveCount: hour), at: .seconds(3600 * hour))
             }
         }
-        #expect(origins.map { table.connections(of: $0).worthwhileCount } == [6, 1, 1, 3])
+        #expect(origins.map { table.connections(of: $0).effectiveCount } == [6, 1, 1, 3])
         let later = table.slot(of: OriginPair(host: "a.example"), at: .seconds(20_000))
         #expect(!table.origin(later).state.hasAnswered)
-        #expect(table.connections(of: origins[0]).worthwhileCount == 6)
+        #expect(table.connections(of: origins[0]).effectiveCount == 6)
     }
 
     @Test func `what is assumed anyway isn't kept`() {
         var connections = OriginConnections()
         #expect(connections.isEmpty)
-        connections.record(HostObservation(worthwhileCount: 1, hasAccepted: true), at: .seconds(1))
+        connections.record(HostObservation(effectiveCount: 1, hasAccepted: true), at: .seconds(1))
         #expect(connections.isEmpty)
         for observation in [
-            HostObservation(ceiling: 2), .init(worthwhileCount: 2), .init(ignoresRanges: true),
+            HostObservation(ceiling: 2), .init(effectiveCount: 2), .init(ignoresRanges: true),
             .init(isRefused: true),
         ] {
             var connections = OriginConnections()
@@ -112,13 +112,13 @@ struct OriginConnectionsTests {
             try #require(URL(string: "https://a.example:\(port)").flatMap(Origin.init))
         }
         for origin in origins {
-            table.updateConnections(of: origin, at: .zero) { $0.record(HostObservation(worthwhileCount: 4), at: .zero) }
+            table.updateConnections(of: origin, at: .zero) { $0.record(HostObservation(effectiveCount: 4), at: .zero) }
         }
-        #expect(origins.count { table.connections(of: $0).worthwhileCount == 4 } == 16)
+        #expect(origins.count { table.connections(of: $0).effectiveCount == 4 } == 16)
         // What is assumed anyway replaces nothing.
         for origin in origins where table.connections(of: origin).isEmpty {
             table.updateConnections(of: origin, at: .zero) { $0.record(HostObservation(hasAccepted: true), at: .zero) }
         }
-        #expect(origins.count { table.connections(of: $0).worthwhileCount == 4 } == 16)
+        #expect(origins.count { table.connections(of: $0).effectiveCount == 4 } == 16)
     }
 }

@@ -6,7 +6,7 @@ internal import Testing
 @Suite(.endsWhenHung)
 struct ConnectionCollapseTests {
     @Test func `a rate that halves while another file tries its connections is watched on`() {
-        var fixture = ControllerFixture(worthwhileCount: 8)
+        var fixture = ControllerFixture(effectiveCount: 8)
         fixture.run(40) { _, _ in 100 }
         fixture.controller.disturbed(by: .otherNumber, at: fixture.now)
         let count = fixture.controller.number
@@ -15,7 +15,7 @@ struct ConnectionCollapseTests {
     }
 
     @Test func `what another file gains is no collapse`() {
-        var fixture = ControllerFixture(worthwhileCount: 8)
+        var fixture = ControllerFixture(effectiveCount: 8)
         fixture.run(40) { _, _ in 100 }
         let number = fixture.controller.number
         fixture.run(10, others: { _, _ in 60 }, rate: { _, _ in 40 })
@@ -34,7 +34,7 @@ struct ConnectionCollapseTests {
         fixture.runUntilStep()
         fixture.run(10) { _, _ in 0 }
         fixture.run(40) { count, _ in Double(count) * 10 }
-        #expect(fixture.controller.worthwhileCount == 16 && fixture.controller.number == 16)
+        #expect(fixture.controller.effectiveCount == 16 && fixture.controller.number == 16)
     }
 
     @Test func `a rate that collapses halves the number, again and again`() {

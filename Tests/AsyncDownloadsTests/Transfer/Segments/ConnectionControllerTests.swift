@@ -10,7 +10,7 @@ struct ConnectionControllerTests {
         var fixture = ControllerFixture()
         fixture.run(20) { count, _ in Double(count) * 10 }
         #expect(fixture.numbers == [1, 2, 10, 16])
-        #expect(fixture.controller.worthwhileCount == 16)
+        #expect(fixture.controller.effectiveCount == 16)
     }
 
     @Test func `the maximum bounds the climb`() {
@@ -26,7 +26,7 @@ struct ConnectionControllerTests {
         var fixture = ControllerFixture()
         fixture.run(20) { count, _ in [1: 10.0, 2: 20, 4: 40][count] ?? 42 }
         #expect(fixture.numbers == [1, 2, 10, 4])
-        #expect(fixture.controller.worthwhileCount == 4)
+        #expect(fixture.controller.effectiveCount == 4)
     }
 
     @Test func `a step that gains something in the first climb is kept in part`() {
@@ -122,17 +122,17 @@ struct ConnectionControllerTests {
         fixture.largestCount = 1
         fixture.run(100) { _, _ in 10 }
         #expect(fixture.numbers.starts(with: [1, 2, 1, 2, 1, 2]), "it is tried again every thirty seconds")
-        #expect(fixture.controller.worthwhileCount == nil)
+        #expect(fixture.controller.effectiveCount == nil)
         fixture.largestCount = .max
         fixture.run(50) { count, _ in Double(count) * 10 }
         #expect(fixture.controller.number == 16)
     }
 
     @Test func `a step of which some connections get a segment is judged with these`() {
-        var fixture = ControllerFixture(worthwhileCount: 4)
+        var fixture = ControllerFixture(effectiveCount: 4)
         fixture.largestCount = 6
         fixture.run(60) { count, _ in Double(count) * 10 }
-        #expect(fixture.controller.worthwhileCount == 6 && fixture.controller.number >= 6)
+        #expect(fixture.controller.effectiveCount == 6 && fixture.controller.number >= 6)
     }
 
     @Test func `a step ends when the turn of the transfer does`() {
@@ -228,7 +228,7 @@ struct ConnectionControllerTests {
     }
 
     @Test func `windows in which a connection has no segment don't count`() {
-        var fixture = ControllerFixture(worthwhileCount: 2)
+        var fixture = ControllerFixture(effectiveCount: 2)
         fixture.run(29) { count, _ in Double(count) * 10 }
         fixture.sample.segmentCount = 1
         for _ in 0..<80 {
@@ -239,7 +239,7 @@ struct ConnectionControllerTests {
     }
 
     @Test func `a file from a known host starts with the number that was worth it`() {
-        var fixture = ControllerFixture(worthwhileCount: 6)
+        var fixture = ControllerFixture(effectiveCount: 6)
         #expect(fixture.controller.number == 6)
         fixture.run(25) { count, _ in Double(min(count, 6)) * 10 }
         #expect(fixture.numbers == [6])

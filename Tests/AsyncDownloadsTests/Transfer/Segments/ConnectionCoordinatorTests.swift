@@ -153,20 +153,20 @@ struct ConnectionCoordinatorTests {
         start()
         start()
         for number in 1...2 { _ = budget(of: number, report(4)) }
-        coordinator.record(HostObservation(ceiling: 2, worthwhileCount: 2), of: 3, about: origin, at: .zero)
+        coordinator.record(HostObservation(ceiling: 2, effectiveCount: 2), of: 3, about: origin, at: .zero)
         #expect(budget(of: 1, report(4)).bound == 5, "ten for two files")
-        coordinator.record(HostObservation(worthwhileCount: 8), of: 1, about: origin, at: .zero)
-        coordinator.record(HostObservation(worthwhileCount: 3), of: 1, about: origin, at: .zero)
-        #expect(budget(of: 1, report(4)).worthwhileCount == 8, "a file that shares the host can use less")
-        coordinator.record(HostObservation(worthwhileCount: 2, hasCollapsed: true), of: 1, about: origin, at: .zero)
-        #expect(budget(of: 1, report(4)).worthwhileCount == 2)
+        coordinator.record(HostObservation(effectiveCount: 8), of: 1, about: origin, at: .zero)
+        coordinator.record(HostObservation(effectiveCount: 3), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).effectiveCount == 8, "a file that shares the host can use less")
+        coordinator.record(HostObservation(effectiveCount: 2, hasCollapsed: true), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).effectiveCount == 2)
         coordinator.remove(2)
-        coordinator.record(HostObservation(worthwhileCount: 3), of: 1, about: origin, at: .zero)
-        #expect(budget(of: 1, report(4)).worthwhileCount == 3)
+        coordinator.record(HostObservation(effectiveCount: 3), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).effectiveCount == 3)
     }
 
-    private func makeRoom(for number: Int, isResponse: Bool = true, at now: Duration = .zero) -> Bool {
-        coordinator.makeRoom(for: number, at: origin, isResponse: isResponse, at: now)
+    private func releaseExtras(for number: Int, isResponse: Bool = true, at now: Duration = .zero) -> Bool {
+        coordinator.releaseExtras(for: number, at: origin, isResponse: isResponse, at: now)
     }
 
     @Test func `files whose host refuses another one make room for it`() {
@@ -174,18 +174,18 @@ struct ConnectionCoordinatorTests {
         _ = budget(of: 1, report(8))
         #expect(budget(of: 1, report(8)).bound == 16)
         start()
-        #expect(makeRoom(for: 2))
+        #expect(releaseExtras(for: 2))
         #expect(budget(of: 1, report(8)).bound == 4, "eight for both")
-        #expect(!makeRoom(for: 1), "its own are none of another file")
+        #expect(!releaseExtras(for: 1), "its own are none of another file")
         // A file that is always refused doesn't take away more.
-        #expect(makeRoom(for: 2) && makeRoom(for: 2, at: .seconds(1)))
+        #expect(releaseExtras(for: 2) && releaseExtras(for: 2, at: .seconds(1)))
         #expect(budget(of: 1, report(4), at: .seconds(1)).bound == 4)
     }
 
     @Test func `one connection is left to a transfer that waits for its next attempt, for a minute`() {
         start()
         _ = budget(of: 1, report(8))
-        #expect(makeRoom(for: 2))
+        #expect(releaseExtras(for: 2))
         #expect(budget(of: 1, report(8)).bound == 7)
         #expect(budget(of: 1, report(7), at: .seconds(59)).bound == 7)
         #expect(budget(of: 1, report(7), at: .seconds(60)).bound == 16)
@@ -194,11 +194,12 @@ struct ConnectionCoordinatorTests {
     @Test func `the loss of a connection makes room only while others receive`() {
         var report = report(8)
         _ = budget(of: 1, report)
-        #expect(makeRoom(for: 2, isResponse: false))
+        #expect(releaseExtras(for: 2, isResponse: false))
         report.isFlowing = false
         _ = budget(of: 1, report)
-        #expect(!makeRoom(for: 2, isResponse: false) && makeRoom(for: 2))
-        #expect(makeRoom(for: 2, at: .seconds(1)) && !makeRoom(for: 2, at: .milliseconds(1001)), "it is paused")
+        #expect(!releaseExtras(for: 2, isResponse: false) && releaseExtras(for: 2))
+        #expect(
+            releaseExtras(for: 2, at: .seconds(1)) && !releaseExtras(for: 2, at: .milliseconds(1001)), "it is paused")
     }
 
     @Test func `a host is shared if another file has several connections`() {
@@ -218,7 +219,7 @@ struct ConnectionCoordinatorTests {
         _ = budget(of: 2, report(16, isFixed: true))
         _ = budget(
             of: 3, ConnectionReport(origin: try #require(Origin(url)), number: 9, acceptedCount: 9, isFixed: false))
-        #expect(!makeRoom(for: 4))
+        #expect(!releaseExtras(for: 4))
         #expect(budget(of: 1, report(1), at: .seconds(1)).bound == 1)
     }
 
@@ -244,8 +245,8 @@ struct ConnectionCoordinatorTests {
     }
 
     @Test func `what a transfer has found out counts for the next one`() {
-        coordinator.record(HostObservation(ceiling: 5, worthwhileCount: 4), of: 1, about: origin, at: .zero)
-        #expect(budget(report()).worthwhileCount == 4)
+        coordinator.record(HostObservation(ceiling: 5, effectiveCount: 4), of: 1, about: origin, at: .zero)
+        #expect(budget(report()).effectiveCount == 4)
         #expect(budget(report()).bound == 5)
         #expect(budget(report(isFixed: true)).bound == 16, "the caller's number has its own refusals")
         start()

@@ -35,7 +35,7 @@ struct ConnectionSamplingTests {
     }
 
     @Test func `a time in which the process was suspended says nothing`() {
-        var fixture = ControllerFixture(worthwhileCount: 8)
+        var fixture = ControllerFixture(effectiveCount: 8)
         fixture.run(40) { _, _ in 100 }
         let number = fixture.controller.number
         fixture.sample.byteCount = 10_000_000
@@ -64,6 +64,6 @@ struct ConnectionSamplingTests {
         fixture.largestCount = 6
         fixture.run(20) { count, _ in Double(count) * 10 }
         #expect(fixture.numbers.starts(with: [1, 2, 10, 6]), "\(fixture.numbers)")
-        #expect(fixture.controller.worthwhileCount == 6)
+        #expect(fixture.controller.effectiveCount == 6)
     }
 }

@@ -27,7 +27,7 @@ struct ConnectionStepTests {
     @Test(arguments: [(0.0, 2), (0.1, 2), (0.5, 3), (1, 4), (1.75, 6), (3, 8), (10, 8), (-1, 2)])
     func `as many connections are worthwhile as bring the gain`(gain: Double, count: Int) {
         let step = ConnectionStep(from: 2, rate: .init(own: 100), isSettled: true, to: 8, startedAt: .zero)
-        #expect(step.worthwhileCount(.init(own: 100 * (1 + gain))) == count)
+        #expect(step.effectiveCount(.init(own: 100 * (1 + gain))) == count)
     }
 
     @Test(arguments: [(1, 2, 1.0), (4, 8, 1), (4, 6, 0.5), (10, 16, 0.6)])

@@ -12,8 +12,8 @@ struct ControllerFixture {
     /// The numbers that were decided, without repetitions.
     private(set) var numbers: [Int] = []
 
-    init(_ mode: ConnectionController.Mode = .automatic(maximum: 16), worthwhileCount: Int = 1) {
-        controller = ConnectionController(mode, worthwhileCount: worthwhileCount, at: .zero)
+    init(_ mode: ConnectionController.Mode = .automatic(maximum: 16), effectiveCount: Int = 1) {
+        controller = ConnectionController(mode, effectiveCount: effectiveCount, at: .zero)
         numbers = [controller.number]
     }
 

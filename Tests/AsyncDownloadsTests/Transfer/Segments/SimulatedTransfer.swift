@@ -29,10 +29,10 @@ struct SimulatedTransfer {
     private(set) var largestCount = 0
     private let isFixed: Bool
 
-    init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhileCount: Int = 1) {
+    init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, effectiveCount: Int = 1) {
         self.network = network
         step = network.fileTime < 10 ? 0.005 : 0.0625
-        controller = ConnectionController(mode, worthwhileCount: worthwhileCount, at: .zero)
+        controller = ConnectionController(mode, effectiveCount: effectiveCount, at: .zero)
         length = Int64(network.bestRate * network.fileTime * 1e6)
         if case .fixed = mode { isFixed = true } else { isFixed = false }
         request(0..<length)
@@ -42,9 +42,9 @@ struct SimulatedTransfer {
 
     /// Returns a transfer that has received its file.
     static func finished(
-        _ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhileCount: Int = 1
+        _ network: SimulatedNetwork, _ mode: ConnectionController.Mode, effectiveCount: Int = 1
     ) -> Self {
-        var transfer = Self(network, mode, worthwhileCount: worthwhileCount)
+        var transfer = Self(network, mode, effectiveCount: effectiveCount)
         while !transfer.isComplete, transfer.time < 3600 {
             transfer.beginStep()
             let rates = transfer.rates

@@ -52,8 +52,8 @@ struct SimulatedTransferTests {
     @Test func `a second file from the same host needs no climb`() throws {
         let network = SimulatedNetwork("capped")
         let first = SimulatedTransfer.finished(network, .automatic(maximum: 16))
-        let number = try #require(first.controller.worthwhileCount)
-        let second = SimulatedTransfer.finished(network, .automatic(maximum: 16), worthwhileCount: number)
+        let number = try #require(first.controller.effectiveCount)
+        let second = SimulatedTransfer.finished(network, .automatic(maximum: 16), effectiveCount: number)
         let fixed = SimulatedTransfer.finished(network, .fixed(16))
         #expect(fixed.time / second.time >= 0.97)
     }

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The findings that last longer than a run, and the actions at its end.
+/// The observations that last longer than a run, and the actions at its end.
 @Suite(.endsWhenHung)
 struct RunTests {
     /// A transfer that has resumed after a pause, and receives again.

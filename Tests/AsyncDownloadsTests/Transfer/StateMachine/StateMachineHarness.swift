@@ -97,7 +97,7 @@ struct StateMachineHarness {
     }
 
     private(set) var endings: [TransferAction] = []
-    /// The findings of ended runs about their hosts.
+    /// The observations of ended runs about their hosts.
     private(set) var observations: [HostObservation] = []
 }
 

@@ -118,7 +118,7 @@ struct TransferAutomaticNumberTests {
 
     @Test func `a host that was worth several connections gets them at once`() {
         var harness = Self.harness()
-        harness.budget.worthwhileCount = 4
+        harness.budget.effectiveCount = 4
         Self.run(&harness, seconds: 1.5)
         #expect(Self.count(harness) == 4)
     }
@@ -136,7 +136,7 @@ struct TransferAutomaticNumberTests {
 
     @Test func `a maximum of one turns further connections off`() {
         var harness = Self.harness(.automatic(maximum: 1))
-        harness.budget.worthwhileCount = 8
+        harness.budget.effectiveCount = 8
         Self.run(&harness, seconds: 6)
         #expect(Self.count(harness) == 1 && harness.machine.connectionReport(at: harness.now) == nil)
     }
@@ -146,7 +146,7 @@ struct TransferAutomaticNumberTests {
         #expect(harness.machine.takeObservation() == nil)
         Self.run(&harness, seconds: 6)
         let climbed = harness.machine.takeObservation()
-        #expect(climbed?.observation == HostObservation(worthwhileCount: 16, hasAccepted: true))
+        #expect(climbed?.observation == HostObservation(effectiveCount: 16, hasAccepted: true))
         #expect(climbed?.origin.host == "a.example")
         #expect(harness.machine.takeObservation() == nil)
         var refused = StateMachineHarness.divided(4)
@@ -184,7 +184,7 @@ struct TransferAutomaticNumberTests {
 
     @Test func `at most four requests wait for their responses`() {
         var harness = Self.harness()
-        harness.budget.worthwhileCount = 16
+        harness.budget.effectiveCount = 16
         while !harness.machine.exchanges.hasRequests, harness.now < .seconds(3) {
             harness.bytes(1 << 20)
             harness.budget.receivedCount += 1 << 20

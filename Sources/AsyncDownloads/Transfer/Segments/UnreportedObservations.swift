@@ -1,8 +1,8 @@
 /// A transfer's unreported observations about its host's handling of several connections.
-struct HostFindings: Sendable {
+struct UnreportedObservations: Sendable {
     /// The observations since the last call of ``takeObservation(of:)``.
     private var observation = HostObservation()
-    /// The worthwhile number of connections in the last observation that contained one.
+    /// The effective number of connections in the last observation that contained one.
     private var reportedNumber: Int?
 
     /// Records that the host sends the whole body in response to a range.
@@ -28,9 +28,9 @@ struct HostFindings: Sendable {
     /// Records the number of connections that increased the rate enough.
     ///
     /// - Parameter hasCollapsed: Whether the rate with an accepted number of connections has fallen since.
-    mutating func foundWorthwhile(_ number: Int, hasCollapsed: Bool) {
+    mutating func foundEffective(_ number: Int, hasCollapsed: Bool) {
         guard number != reportedNumber else { return }
-        (observation.worthwhileCount, observation.hasCollapsed) = (number, hasCollapsed)
+        (observation.effectiveCount, observation.hasCollapsed) = (number, hasCollapsed)
         reportedNumber = number
     }
 

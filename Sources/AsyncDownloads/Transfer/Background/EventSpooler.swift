@@ -1,10 +1,10 @@
 internal import struct Foundation.Data
 
-/// A receiver of a session's events that secures data which would be lost when a callback returns.
+/// A receiver of a session's events that keeps what would be lost when a callback returns.
 ///
 /// A file is moved into the spool, and resume data is written there. All other work is done later, on the session's
 /// queue: slow work in the callback for a finished file makes the system lose other completions.
-final class EventSecurer: DaemonEventReceiver {
+final class EventSpooler: DaemonEventReceiver {
     private let session: BackgroundSession
     private let spool: Spool
     private let token: String
