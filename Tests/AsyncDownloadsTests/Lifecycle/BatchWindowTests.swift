@@ -73,6 +73,8 @@ struct BatchWindowTests {
             task.cancel()
             let error = await #expect(throws: DownloadError.self) { try await task.value }
             #expect(error?.code == .cancelled)
+            // The loop may end before the last exchange is canceled.
+            await fixture.waitUntilIdle()
             await fixture.endCancelled()
             #expect(fixture.transport.open.isEmpty)
             #expect(fixture.transport.exchanges.count <= 4)

@@ -88,9 +88,8 @@ struct LifecycleFixture: Sendable {
 
     // MARK: Steps
 
-    /// Ends every canceled exchange, after the cancellations that were decided before.
+    /// Ends every canceled exchange.
     func endCancelled() async {
-        await waitUntilIdle()
         for exchange in transport.open where exchange.isCancelled { exchange.end(.cancelled) }
         await waitUntilIdle()
     }

@@ -44,7 +44,7 @@ struct LayerTests {
         }
 
         private static let facadeFiles: Set = [
-            "Download.swift", "DownloadBatch.swift", "DownloadItem.swift", "DownloadList.swift",
+            "Download.swift", "DownloadBatch.swift", "DownloadItem.swift", "DownloadList.swift", "StagedDirectory.swift",
         ]
     }
 

@@ -67,7 +67,7 @@ struct DirectoryStagingTests {
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `after an end at any step, the directory is whole, and the next process publishes it`(
+    func `rule 67: after an end at any step, the directory is whole, and the next process publishes it`(
         hasOldVersion: Bool, exchanges: Bool
     ) throws {
         let old = hasOldVersion ? Self.old : nil
@@ -92,7 +92,7 @@ struct DirectoryStagingTests {
     }
 
     @Test(arguments: [true, false])
-    func `after an end at any step of giving up, the directory is the old version`(isDiscarded: Bool) throws {
+    func `rule 67: after an end at any step of giving up, the directory is the old version`(isDiscarded: Bool) throws {
         var stepCount = 0
         var isFinished = false
         while !isFinished {
@@ -119,7 +119,7 @@ struct DirectoryStagingTests {
     }
 
     @Test(arguments: [true, false])
-    func `what other programs create or replace in the old version meanwhile isn't lost`(exchanges: Bool) throws {
+    func `rule 67: what other programs create or replace in the old version meanwhile isn't lost`(exchanges: Bool) throws {
         try write(Self.old, to: destination)
         let others = ["note": "x", "sub/b": "edited", "fresh/x/y": "z", "sub/f": "g", "a": "edited too"]
         let change: @Sendable () -> Void = { [self] in
@@ -136,7 +136,7 @@ struct DirectoryStagingTests {
         #expect(try directory.contents == ["models"])
     }
 
-    @Test func `what other programs remove from the old version meanwhile doesn't appear again`() throws {
+    @Test func `rule 67: what other programs remove from the old version meanwhile doesn't appear again`() throws {
         try write(Self.old, to: destination)
         #expect(
             try publish(InterruptedFileSystem(), ["b": "new"]) { _ in
@@ -146,7 +146,7 @@ struct DirectoryStagingTests {
         #expect(visible == ["a": "old a", "b": "new"])
     }
 
-    @Test func `after a kill, a name of the old version is no file of an earlier attempt`() throws {
+    @Test func `rule 67: after a kill, a name of the old version is no file of an earlier attempt`() throws {
         try write(Self.old, to: destination)
         // The process ends without a call of `close`.
         try staging(POSIXFileSystem()).open().lock.release(removing: true)
