@@ -60,6 +60,7 @@ struct RuleCoverageTests {
         Proof("Facade/DefaultFileNameTests.swift", [46, 64, 65]),
         Proof("Facade/ResponseConditionsTests.swift", [66]),
         Proof("Storage/Disk/FinishedFileRecordTests.swift", [60]),
+        Proof("Storage/Staging/DirectoryStagingTests.swift", [67]),
         Proof("Storage/Disk/FinishedFileTests.swift", [60]),
         Proof("Storage/Disk/PartialStoreTests.swift", [38, 41, 43, 44]),
         Proof("Storage/Checkpoint/TamperingTests.swift", [39, 40, 41]),

@@ -44,7 +44,8 @@ struct LayerTests {
         }
 
         private static let facadeFiles: Set = [
-            "Download.swift", "DownloadBatch.swift", "DownloadItem.swift", "DownloadList.swift", "StagedDirectory.swift",
+            "Download.swift", "DownloadBatch.swift", "DownloadItem.swift", "DownloadList.swift",
+            "StagedDirectory.swift",
         ]
     }
 

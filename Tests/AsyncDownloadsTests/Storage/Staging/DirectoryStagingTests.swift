@@ -119,7 +119,7 @@ struct DirectoryStagingTests {
     }
 
     @Test(arguments: [true, false])
-    func `rule 67: what other programs create or replace in the old version meanwhile isn't lost`(exchanges: Bool) throws {
+    func `rule 67: what other programs create or replace meanwhile isn't lost`(exchanges: Bool) throws {
         try write(Self.old, to: destination)
         let others = ["note": "x", "sub/b": "edited", "fresh/x/y": "z", "sub/f": "g", "a": "edited too"]
         let change: @Sendable () -> Void = { [self] in
