@@ -24,7 +24,8 @@ public import struct Foundation.URL
 /// changed there in the meantime. The files of the old version get a second name (a hard link) for this, and the new
 /// directories get the owners and permissions of the old ones, but not their access control lists and extended attributes. If
 /// the volume or the system doesn't permit this, the object can't be created, and a directory that doesn't exist can still be
-/// published. Linux, for example, permits no second name for a file of another user that this user can't write.
+/// published. Linux, for example, permits no second name for a file of another user that this user can't write. The same
+/// applies to directories that this user can't write, and to names that aren't UTF-8.
 ///
 /// Of the objects of one user, in all processes of a machine, one at a time stages a destination. It holds a lock until it
 /// is published, discarded, closed, or released. All methods may be called on any thread. They access the disk on a thread
@@ -37,8 +38,8 @@ public final class StagedDirectory: Sendable {
     public let url: URL
 
     private let staging: DirectoryStaging
-    /// nil after the end.
-    private let ownership: Mutex<DirectoryStaging.Ownership?>
+    /// The lock; nil after the end.
+    private let lock: Mutex<PartialLock?>
 
     /// Stages a new version of a directory.
     ///
@@ -72,10 +73,10 @@ public final class StagedDirectory: Sendable {
         let staging = DirectoryStaging(self.destination.filePath, store: store)
         self.staging = staging
         url = URL(fileURLWithPath: staging.names.staged, isDirectory: true)
-        var ownership: DirectoryStaging.Ownership?
-        while ownership == nil {
+        var lock: PartialLock?
+        while lock == nil {
             do {
-                ownership = try await Self.onDiskThread { () throws(FileFailure) in try staging.open() }
+                lock = try await Self.onDiskThread { () throws(FileFailure) in try staging.open() }
             } catch let error where error.code == .partialInUse && inUsePolicy.waits {
                 guard !Task.isCancelled else { throw DownloadError(.cancelled) }
                 await withCheckedContinuation { continuation in
@@ -83,17 +84,17 @@ public final class StagedDirectory: Sendable {
                 }
             }
         }
-        self.ownership = Mutex(ownership)
+        self.lock = Mutex(lock)
     }
 
     /// The time between two attempts to acquire the lock.
     private static let interval = Duration.milliseconds(250)
 
     deinit {
-        guard let ownership = ownership.withLock({ $0 }) else { return }
+        guard let lock = lock.withLock({ $0 }) else { return }
         DispatchQueue.runBlocking { [staging] in
-            try? staging.close(ownership)
-            ownership.lock.release(removing: true)
+            try? staging.close()
+            lock.release(removing: true)
         }
     }
 
@@ -114,7 +115,8 @@ public final class StagedDirectory: Sendable {
     ///   ``DownloadError/Code/storageFailure``, the destination may have been replaced, but not durably. If an error occurs
     ///   while the old version is removed, no error is thrown, and the next object for the same destination removes the rest.
     public func publish() async throws(DownloadError) {
-        try await end { (staging, ownership) throws(FileFailure) in try staging.publish(ownership) }
+        let failure = try await end { staging throws(FileFailure) in try staging.publish() }
+        if let failure { throw DownloadError(failure) }
     }
 
     /// Releases the lock, and keeps the downloaded files for the next object with this destination.
@@ -122,7 +124,7 @@ public final class StagedDirectory: Sendable {
     /// If the object is released without a call of this method, the lock is released later. The object can't be used
     /// afterward; a call after ``publish()`` or ``discard()`` has no effect.
     public func close() async {
-        try? await end { (staging, ownership) in try? staging.close(ownership) }
+        _ = try? await end { staging in try? staging.close() }
     }
 
     /// Removes the downloaded files; the destination stays as it is.
@@ -131,28 +133,29 @@ public final class StagedDirectory: Sendable {
     ///
     /// - Throws: A ``DownloadError`` if a file can't be removed.
     public func discard() async throws(DownloadError) {
-        try await end { (staging, _) throws(FileFailure) in try staging.discard() }
+        try await end { staging throws(FileFailure) in try staging.discard() }
     }
 
     /// Performs the last operation, and then releases the lock; after a failure, the object can still be used.
-    private func end(
-        _ operation: @escaping @Sendable (DirectoryStaging, DirectoryStaging.Ownership) throws(FileFailure) -> Void
-    ) async throws(DownloadError) {
-        let ownership = self.ownership.withLock { ownership in
-            defer { ownership = nil }
-            return ownership
+    private func end<Value: Sendable>(
+        _ operation: @escaping @Sendable (DirectoryStaging) throws(FileFailure) -> Value
+    ) async throws(DownloadError) -> Value {
+        let lock = self.lock.withLock { lock in
+            defer { lock = nil }
+            return lock
         }
-        guard let ownership else {
+        guard let lock else {
             throw DownloadError(
                 .destinationUnusable, "the staged directory was already published, discarded, or closed")
         }
         do throws(DownloadError) {
-            try await Self.onDiskThread { [staging] () throws(FileFailure) in
-                try operation(staging, ownership)
-                ownership.lock.release(removing: true)
+            return try await Self.onDiskThread { [staging] () throws(FileFailure) in
+                let value = try operation(staging)
+                lock.release(removing: true)
+                return value
             }
         } catch {
-            self.ownership.withLock { $0 = ownership }
+            self.lock.withLock { $0 = lock }
             throw error
         }
     }

@@ -20,13 +20,15 @@ extension StagedDirectory {
                 outcome.tally.isPublished = true
                 return outcome
             } catch {
-                outcome.publicationFailure = "failed    \(name) cannot be replaced: \(error)"
+                outcome.publicationFailure = "failed    \(name): \(error)"
+                // The directory was replaced, but perhaps not durably.
+                outcome.tally.isPublished = !FileManager.default.fileExists(atPath: url.path)
             }
         } else {
             outcome.publicationFailure = "\(name) is unchanged"
+            outcome.tally.isPublished = false
         }
         await close()
-        outcome.tally.isPublished = false
         if FileManager.default.fileExists(atPath: url.path) {
             outcome.publicationFailure? += "; the next run continues with the files in \(url.lastPathComponent)"
         }

@@ -9,26 +9,8 @@
 /// At every time, the destination doesn't exist, or is the old version, or is the new version; on a volume that can't
 /// exchange two directories, it doesn't exist for a moment.
 ///
-/// Every function may block on the disk. ``open()`` is called first, and its result is passed to the others.
+/// Every function may block on the disk. ``open()`` is called first, and its lock is held for the others.
 struct DirectoryStaging: Sendable {
-    /// What the owner of a staged directory needs until the end.
-    struct Ownership: Sendable {
-        let lock: PartialLock
-        fileprivate let links: Links
-    }
-
-    /// The files that have a name in both versions: their inodes by the hash values of their paths.
-    fileprivate struct Links {
-        private var inodes: [Int: UInt64] = [:]
-
-        mutating func insert(_ file: FileInformation, at path: String) { inodes[ByteText(path).hashValue] = file.inode }
-
-        /// Whether the file in the staged directory is the one that the old version had at the path.
-        func contain(_ file: FileInformation, at path: String) -> Bool {
-            inodes[ByteText(path).hashValue] == file.inode
-        }
-    }
-
     private let store: PartialStore
     let names: StagedNames
 
@@ -43,7 +25,7 @@ struct DirectoryStaging: Sendable {
     /// with the one that an earlier owner has left.
     ///
     /// - Throws: ``FileFailure/Kind/inUse`` while another owner has the lock.
-    func open() throws(FileFailure) -> Ownership {
+    func open() throws(FileFailure) -> PartialLock {
         try store.makeDirectory(names.parent)
         try checkDestination()
         let lock = try PartialLock.acquire(names.lock, on: disk)
@@ -54,7 +36,8 @@ struct DirectoryStaging: Sendable {
                     reason: "the name belongs to another user's object")
             }
             try recover()
-            return Ownership(lock: lock, links: try prepare())
+            try prepare()
+            return lock
         } catch {
             lock.release(removing: true)
             throw error
@@ -63,38 +46,47 @@ struct DirectoryStaging: Sendable {
 
     /// Replaces the destination with the staged directory.
     ///
-    /// - Throws: The failure before the exchange, or that of making the exchange durable.
-    func publish(_ ownership: Ownership) throws(FileFailure) {
+    /// - Returns: The failure of making the exchange durable, if it failed.
+    /// - Throws: The failure before the exchange.
+    func publish() throws(FileFailure) -> FileFailure? {
         try checkDestination()
-        var links = ownership.links
-        if exists(names.destination) {
-            try link("", &links) { path, staged in ownership.links.contain(staged, at: path) }
-        }
-        // What was removed from the old version doesn't appear again.
+        let earlier = markedLinks(of: names.staged)
+        let links = try presentLinks()
+        // What was removed from the old version, or replaced there, doesn't appear again.
         try removeFiles("", andDirectories: false) { path, staged in
-            links.contain(staged, at: path) && !exists(PartialNames.join(names.destination, path))
+            earlier.contain(staged, at: path) && !links.contain(staged, at: path)
         }
+        try write(links)
+        if exists(names.destination) { try link("") }
         if store.synchronizes { try synchronize("") }
         let old = try exchange()
-        let durability = Result { () throws(FileFailure) in
+        var failure: FileFailure?
+        do throws(FileFailure) {
             if store.synchronizes { try store.synchronizeDirectoryRetrying(names.parent) }
+        } catch {
+            failure = error
         }
-        // A failure leaves work for the next owner.
-        if let old { try? retire(old, links) }
-        removeMarker()
-        try durability.get()
+        do throws(FileFailure) {
+            if let old { try retire(old, links) }
+            removeMarker()
+        } catch {
+            // The next owner removes the rest, with the links in the marker.
+        }
+        return failure
     }
 
     /// Removes the names that the files of the old version have in the staged directory, and everything if no other file
     /// is left.
-    func close(_ ownership: Ownership) throws(FileFailure) {
-        try removeFiles("") { path, staged in ownership.links.contain(staged, at: path) }
+    func close() throws(FileFailure) {
+        let links = markedLinks(of: names.staged)
+        try removeFiles("") { path, staged in links.contain(staged, at: path) }
         if try disk.names(in: names.staged) == [names.marker] { try discard() }
     }
 
     /// Removes the staged directory with all its files.
     func discard() throws(FileFailure) {
         try removeFiles("") { _, _ in true }
+        try disk.remove(PartialNames.join(names.staged, names.newMarker))
         // The directory without the marker would be taken for an old version, so it has to be empty by then.
         try disk.remove(PartialNames.join(names.staged, names.marker))
         try disk.removeDirectory(names.staged)
@@ -121,69 +113,128 @@ extension DirectoryStaging {
             .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path), reason: reason)
     }
 
-    /// Creates the staged directory, and links the files of the old version.
-    private func prepare() throws(FileFailure) -> Links {
+    /// Creates the staged directory, or removes what the old version has changed since from the one of an earlier owner,
+    /// and links the files of the old version.
+    private func prepare() throws(FileFailure) {
         let isNew = !exists(names.staged)
         if isNew { try disk.makeDirectory(names.staged) }
         do throws(FileFailure) {
-            let marker = PartialNames.join(names.staged, names.marker)
-            if !exists(marker) { disk.close(try disk.open(marker, .new)) }
-            var links = Links()
-            if exists(names.destination) {
-                // A file of an earlier attempt has a record. Without one, it is what the old version has replaced since.
-                try link("", &links) { path, _ in
-                    store.recordedFile(at: PartialNames.join(names.staged, path))?.isUnchanged != true
-                }
+            let earlier = markedLinks(of: names.staged)
+            let links = try presentLinks()
+            try removeFiles("") { path, staged in
+                earlier.contain(staged, at: path)
+                    ? !links.contain(staged, at: path) : !links.hasSameFile(as: earlier, at: path)
             }
-            return links
+            try write(links)
+            if exists(names.destination) { try link("", replacesOthers: true) }
         } catch {
             if isNew { try? discard() }
             throw error
         }
     }
 
-    /// Gives each file in a directory of the old version a name in the staged directory.
-    ///
-    /// Hidden files of unfinished downloads are omitted, because their owners may be writing them.
-    ///
-    /// - Parameter isStale: Whether another file in the staged directory, which has the same path, is what the old version
-    ///   had there before.
-    private func link(
-        _ directory: String, _ links: inout Links, where isStale: (String, FileInformation) -> Bool
-    ) throws(FileFailure) {
-        try disk.copyPermissions(
-            of: Self.join(names.destination, directory), to: Self.join(names.staged, directory))
+    /// Returns the links that the marker in a version records.
+    private func markedLinks(of version: String) -> StagedLinks {
+        StagedLinks(at: PartialNames.join(version, names.marker), on: disk)
+    }
+
+    /// Returns the files of the old version.
+    private func presentLinks() throws(FileFailure) -> StagedLinks {
+        var links = StagedLinks()
+        if exists(names.destination) { try find("", &links) }
+        return links
+    }
+
+    private func find(_ directory: String, _ links: inout StagedLinks) throws(FileFailure) {
         for (path, object) in try contents(names.destination, directory) {
-            let (old, new) = (PartialNames.join(names.destination, path), PartialNames.join(names.staged, path))
-            let staged = try disk.information(at: new)
-            if let staged, (staged.kind == .directory) != (object.kind == .directory) {
-                throw unusable(new, "it is a directory in one version, and a file in the other")
-            }
             if object.kind == .directory {
-                if staged == nil { try disk.makeDirectory(new) }
-                try link(path, &links, where: isStale)
-            } else if HiddenName(PartialNames.lastComponent(of: path)) == nil {
-                if let staged, !staged.isSameFile(as: object) {
-                    guard isStale(path, staged) else { continue }
-                    try disk.remove(new)
+                guard disk.user == 0 || object.permissions & 0o700 == 0o700 else {
+                    throw FileFailure(
+                        .denied, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
+                        reason: "the directory isn't writable")
                 }
-                if staged?.isSameFile(as: object) != true { try disk.link(old, as: new) }
+                try unlessRemoved { () throws(FileFailure) in try find(path, &links) }
+            } else if HiddenName(PartialNames.lastComponent(of: path)) == nil {
                 links.insert(object, at: path)
             }
         }
     }
 
-    /// Returns the path and the kind of each object in a directory of a version, except for the marker.
+    /// Records the links in the marker, before they are created.
+    private func write(_ links: StagedLinks) throws(FileFailure) {
+        let temporary = PartialNames.join(names.staged, names.newMarker)
+        try disk.remove(temporary)
+        let file = try disk.open(temporary, .new)
+        do throws(FileFailure) {
+            try links.write(to: file, on: disk)
+            disk.close(file)
+        } catch {
+            disk.close(file)
+            throw error
+        }
+        try disk.rename(temporary, to: PartialNames.join(names.staged, names.marker))
+    }
+
+    /// Gives each file in a directory of the old version a name in the staged directory, unless another file has it.
+    ///
+    /// Hidden files of unfinished downloads are omitted, because their owners may be writing them.
+    ///
+    /// - Parameter replacesOthers: Whether a file is replaced where the old version has a directory, and a directory where
+    ///   it has a file.
+    private func link(_ directory: String, replacesOthers: Bool = false) throws(FileFailure) {
+        for (path, object) in try contents(names.destination, directory) {
+            try unlessRemoved { () throws(FileFailure) in
+                try link(path, object, replacesOthers: replacesOthers)
+            }
+        }
+        try disk.copyPermissions(
+            of: Self.join(names.destination, directory), to: Self.join(names.staged, directory))
+    }
+
+    private func link(_ path: String, _ object: FileInformation, replacesOthers: Bool) throws(FileFailure) {
+        let new = PartialNames.join(names.staged, path)
+        var staged = try disk.information(at: new)
+        if let present = staged, (present.kind == .directory) != (object.kind == .directory) {
+            guard replacesOthers else {
+                throw unusable(new, "it is a directory in one version, and a file in the other")
+            }
+            if present.kind == .directory {
+                try removeFiles(path) { _, _ in true }
+                try disk.removeDirectory(new)
+            } else {
+                try disk.remove(new)
+            }
+            staged = nil
+        }
+        if object.kind == .directory {
+            if staged == nil { try disk.makeDirectory(new) }
+            try link(path, replacesOthers: replacesOthers)
+        } else if staged == nil, HiddenName(PartialNames.lastComponent(of: path)) == nil {
+            try disk.link(PartialNames.join(names.destination, path), as: new)
+        }
+    }
+
+    /// Ignores that another program has removed an object of the old version.
+    private func unlessRemoved(_ body: () throws(FileFailure) -> Void) throws(FileFailure) {
+        do throws(FileFailure) {
+            try body()
+        } catch  where error.kind == .missing {}
+    }
+
+    /// Returns the path and the kind of each object in a directory of a version, except for the markers.
     private func contents(
         _ version: String, _ directory: String
     ) throws(FileFailure) -> [(path: String, object: FileInformation)] {
         var contents: [(path: String, object: FileInformation)] = []
         for name in try disk.names(in: Self.join(version, directory)) {
             let path = directory.isEmpty ? name : PartialNames.join(directory, name)
-            guard path != names.marker, let object = try disk.information(at: PartialNames.join(version, path)) else {
-                continue
+            guard path != names.marker, path != names.newMarker else { continue }
+            if let object = try disk.information(at: PartialNames.join(version, path)) {
+                contents.append((path, object))
+            } else if name.unicodeScalars.contains("\u{FFFD}") {
+                // The name contains other bytes, which were replaced when it was read.
+                throw unusable(path, "its name isn't UTF-8")
             }
-            contents.append((path, object))
         }
         return contents
     }
@@ -246,16 +297,22 @@ extension DirectoryStaging {
 
     /// Ends the publication that an earlier owner has begun: removes the old version, or gives it its name again.
     private func recover() throws(FileFailure) {
-        if exists(names.replaced) {
-            if exists(names.destination) {
-                try retire(names.replaced, Links())
-            } else {
-                try disk.rename(names.replaced, to: names.destination)
+        let destination = try disk.information(at: names.destination)
+        for path in [names.staged, names.replaced] {
+            guard let present = try disk.information(at: path) else { continue }
+            // In a directory that all users can write, another user may have created it.
+            guard present.kind == .directory, [disk.user, destination?.owner].contains(present.owner) else {
+                throw unusable(path, "it isn't a directory of this user")
             }
         }
-        guard exists(names.destination) else { return }
+        if exists(names.replaced), destination == nil {
+            return try disk.rename(names.replaced, to: names.destination)
+        }
+        guard destination != nil else { return }
+        let links = markedLinks(of: names.destination)
+        if exists(names.replaced) { try retire(names.replaced, links) }
         if exists(names.staged), !exists(PartialNames.join(names.staged, names.marker)) {
-            try retire(names.staged, Links())
+            try retire(names.staged, links)
         }
         removeMarker()
     }
@@ -266,18 +323,24 @@ extension DirectoryStaging {
     /// Removes the old version, after what other programs have created in it during the exchange was moved to the
     /// destination.
     ///
-    /// - Parameter links: The files that both versions contain; without them, a file that was replaced during the exchange
-    ///   can't be distinguished from one that the new version replaces, and is removed.
-    private func retire(_ old: String, _ links: Links) throws(FileFailure) {
+    /// - Parameter links: The files that both versions contained before the exchange.
+    private func retire(_ old: String, _ links: StagedLinks) throws(FileFailure) {
         try retire("", of: old, links)
+        // A process may have ended before its first marker was complete.
+        try disk.remove(PartialNames.join(old, names.newMarker))
         try disk.removeDirectory(old)
     }
 
-    private func retire(_ directory: String, of old: String, _ links: Links) throws(FileFailure) {
+    private func retire(_ directory: String, of old: String, _ links: StagedLinks) throws(FileFailure) {
         for (path, object) in try contents(old, directory) {
             let (source, target) = (PartialNames.join(old, path), PartialNames.join(names.destination, path))
             guard let present = try disk.information(at: target) else {
-                try disk.rename(source, to: target)
+                if links.contain(object, at: path) {
+                    // Another program has removed the file from the new version.
+                    try disk.remove(source)
+                } else {
+                    try disk.rename(source, to: target)
+                }
                 continue
             }
             switch (object.kind == .directory, present.kind == .directory) {

@@ -1,7 +1,7 @@
 /// The hidden names next to a directory that is replaced as a whole.
 ///
 ///     .NAME.FINGERPRINT.lock       is locked by the owner of the new version
-///     .NAME.FINGERPRINT.staged     is the new version, a directory that contains a file of this name
+///     .NAME.FINGERPRINT.staged     is the new version, a directory that contains a file of this name (``StagedLinks``)
 ///     .NAME.FINGERPRINT.replaced   is the old version, on a volume that can't exchange two directories
 ///
 /// The file in the staged directory marks the new version. After the exchange, it is in the destination, and the
@@ -26,6 +26,8 @@ struct StagedNames: Sendable {
     var replaced: String { PartialNames.join(parent, lock.stem + ".replaced") }
     /// The name of the file that marks the new version.
     var marker: String { lock.stem + Self.suffix }
+    /// The name of a new marker before it replaces the marker.
+    var newMarker: String { marker + ".new" }
 
     private static let suffix = ".staged"
 

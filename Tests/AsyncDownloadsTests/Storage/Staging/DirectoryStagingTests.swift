@@ -53,13 +53,13 @@ struct DirectoryStagingTests {
     ) throws -> Bool {
         let staging = staging(disk)
         do throws(FileFailure) {
-            let ownership = try staging.open()
+            let lock = try staging.open()
             // The descriptor of a process that has ended is closed.
-            defer { ownership.lock.release(removing: true) }
+            defer { lock.release(removing: true) }
             if disk.hasEnded { return false }
             do { try write(files, to: staging.names.staged) } catch { Issue.record(error) }
             end(staging)
-            try staging.publish(ownership)
+            _ = try staging.publish()
             return !disk.hasEnded
         } catch {
             return false
@@ -81,7 +81,7 @@ struct DirectoryStagingTests {
             // Without an exchange, the directory doesn't exist for a moment.
             let state = visible
             #expect(state == old || state == new || (!exchanges && state == nil), "after \(stepCount) changes")
-            try staging(InterruptedFileSystem(exchanges: exchanges)).open().lock.release(removing: true)
+            try staging(InterruptedFileSystem(exchanges: exchanges)).open().release(removing: true)
             #expect(visible == old || visible == new, "after \(stepCount) changes")
             #expect(try publish(InterruptedFileSystem(exchanges: exchanges)))
             #expect(visible == new)
@@ -101,16 +101,16 @@ struct DirectoryStagingTests {
             try? FileManager.default.removeItem(atPath: destination)
             try write(Self.old, to: destination)
             do throws(FileFailure) {
-                let ownership = try staging.open()
-                defer { ownership.lock.release(removing: true) }
+                let lock = try staging.open()
+                defer { lock.release(removing: true) }
                 if disk.hasEnded { continue }
                 do { try write(Self.new, to: staging.names.staged) } catch { Issue.record(error) }
-                if isDiscarded { try staging.discard() } else { try staging.close(ownership) }
+                if isDiscarded { try staging.discard() } else { try staging.close() }
                 isFinished = !disk.hasEnded
             } catch {}
             #expect(visible == Self.old, "after \(stepCount) changes")
             let next = self.staging(POSIXFileSystem())
-            try next.open().lock.release(removing: true)
+            try next.open().release(removing: true)
             #expect(visible == Self.old, "after \(stepCount) changes")
             try next.discard()
             #expect(try directory.contents == ["models"], "after \(stepCount) changes")
@@ -146,23 +146,87 @@ struct DirectoryStagingTests {
         #expect(visible == ["a": "old a", "b": "new"])
     }
 
-    @Test func `rule 67: after a kill, a name of the old version is no file of an earlier attempt`() throws {
-        try write(Self.old, to: destination)
+    @Test func `rule 67: the next owner distinguishes links from downloads, and prefers what was changed since`() throws
+    {
+        try write(Self.old.merging(["gone": "x", "kept": "k"]) { $1 }, to: destination)
+        let staging = staging(POSIXFileSystem())
         // The process ends without a call of `close`.
-        try staging(POSIXFileSystem()).open().lock.release(removing: true)
-        try write(["a": "edited"], to: destination)
+        let lock = try staging.open()
+        try write(["kept": "downloaded", "a": "downloaded", "created": "downloaded"], to: staging.names.staged)
+        lock.release(removing: true)
+        try write(["a": "edited", "sub/b": "edited", "created": "mine"], to: destination)
+        try FileManager.default.removeItem(atPath: "\(destination)/gone")
         #expect(try publish(InterruptedFileSystem(), ["b": "new"]))
-        #expect(visible == Self.old.merging(["a": "edited", "b": "new"]) { $1 })
+        #expect(
+            visible == [
+                "a": "edited", "sub/b": "edited", "created": "mine", "kept": "downloaded", "b": "new",
+                "sub/deep/d": "old d",
+            ])
+    }
+
+    @Test func `rule 67: what was removed or replaced after an interrupted publication stays so`() throws {
+        try write(Self.old, to: destination)
+        let staging = staging(POSIXFileSystem())
+        let lock = try staging.open()
+        try write(["b": "new"], to: staging.names.staged)
+        // The process ends after the exchange.
+        try POSIXFileSystem().exchange(staging.names.staged, with: destination)
+        lock.release(removing: true)
+        try FileManager.default.removeItem(atPath: "\(destination)/a")
+        try write(["sub/b": "edited"], to: destination)
+        #expect(try publish(InterruptedFileSystem(), ["c": "newer"]))
+        #expect(visible == ["b": "new", "c": "newer", "sub/b": "edited", "sub/deep/d": "old d"])
+        #expect(try directory.contents == ["models"])
+    }
+
+    @Test func `a name that isn't UTF-8 is refused before anything changes`() throws {
+        try write(Self.old, to: destination)
+        let name = Array("\(destination)/pr".utf8) + [0xE9, 0]
+        let isCreated = name.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_CREAT | O_WRONLY, 0o600) }
+        }
+        try #require(isCreated >= 0)
+        close(isCreated)
+        let failure = #expect(throws: FileFailure.self) { try staging(POSIXFileSystem()).open() }
+        #expect(failure?.kind == .unusablePath)
+        #expect(visible?.count == Self.old.count + 1 || visible == Self.old)
+        #expect(try directory.contents == ["models"])
+    }
+
+    @Test func `a staged directory that something else occupies is refused`() throws {
+        try write(Self.old, to: destination)
+        let staging = staging(POSIXFileSystem())
+        try FileManager.default.createDirectory(atPath: "\(directory.path)/docs", withIntermediateDirectories: true)
+        try directory.put([1], at: "\(directory.path)/docs/a")
+        try directory.link(staging.names.staged, to: "docs")
+        #expect(throws: FileFailure.self) { try staging.open() }
+        #expect(directory.bytes(at: "\(directory.path)/docs/a") == [1])
+        #expect(visible == Self.old)
+    }
+
+    @Test func `a file that another program removes meanwhile doesn't prevent the publication`() throws {
+        struct Vanishing: ForwardingFileSystem {
+            func link(_ path: String, as other: String) throws(FileFailure) {
+                if path.hasSuffix("/a") { try base.remove(path) }
+                try base.link(path, as: other)
+            }
+        }
+        try write(Self.old, to: destination)
+        let staging = staging(Vanishing())
+        let lock = try staging.open()
+        _ = try staging.publish()
+        lock.release(removing: true)
+        #expect(visible == Self.old.filter { $0.key != "a" })
     }
 
     @Test func `a close leaves no second names, and keeps other files for the next owner`() throws {
         try write(Self.old, to: destination)
         let staging = staging(POSIXFileSystem())
-        var ownership = try staging.open()
+        var lock = try staging.open()
         #expect(try POSIXFileSystem().information(at: "\(destination)/a")?.linkCount == 2)
         try write(["other/new": "x"], to: staging.names.staged)
-        try staging.close(ownership)
-        ownership.lock.release(removing: true)
+        try staging.close()
+        lock.release(removing: true)
         for path in Self.old.keys {
             #expect(try POSIXFileSystem().information(at: "\(destination)/\(path)")?.linkCount == 1)
         }
@@ -170,9 +234,9 @@ struct DirectoryStagingTests {
             FileManager.default.subpaths(atPath: staging.names.staged)?.sorted() == [
                 staging.names.marker, "other", "other/new",
             ])
-        ownership = try staging.open()
-        try staging.publish(ownership)
-        ownership.lock.release(removing: true)
+        lock = try staging.open()
+        _ = try staging.publish()
+        lock.release(removing: true)
         #expect(visible == Self.old.merging(["other/new": "x"]) { $1 })
     }
 
@@ -193,19 +257,18 @@ struct DirectoryStagingTests {
         #expect(try disk.information(at: "\(destination)/sub/b")?.linkCount == 1)
     }
 
-    @Test func `a directory in only one of the versions prevents the publication`() throws {
+    @Test func `a new file at the path of a new directory prevents the publication`() throws {
         try write(Self.old, to: destination)
         let staging = staging(POSIXFileSystem())
-        let ownership = try staging.open()
-        defer { ownership.lock.release(removing: true) }
-        // Another program has replaced a file by a directory.
-        try FileManager.default.removeItem(atPath: "\(destination)/a")
-        try write(["a/x": "y"], to: destination)
-        let failure = #expect(throws: FileFailure.self) { try staging.publish(ownership) }
+        let lock = try staging.open()
+        defer { lock.release(removing: true) }
+        try write(["n": "new"], to: staging.names.staged)
+        try write(["n/x": "y"], to: destination)
+        let failure = #expect(throws: FileFailure.self) { try staging.publish() }
         #expect(failure?.kind == .unusablePath)
-        #expect(visible == ["a/x": "y", "sub/b": "old b", "sub/deep/d": "old d"])
+        #expect(visible == Self.old.merging(["n/x": "y"]) { $1 })
         try staging.discard()
-        #expect(visible?.count == 3)
+        #expect(visible?.count == 4)
     }
 
     @Test func `a volume without second names can only be used for a directory that doesn't exist`() throws {
@@ -215,10 +278,10 @@ struct DirectoryStagingTests {
             }
         }
         let staging = staging(Unlinking())
-        let ownership = try staging.open()
+        let lock = try staging.open()
         try write(["b": "new"], to: staging.names.staged)
-        try staging.publish(ownership)
-        ownership.lock.release(removing: true)
+        _ = try staging.publish()
+        lock.release(removing: true)
         #expect(visible == ["b": "new"])
         #expect(throws: FileFailure.self) { try staging.open() }
         #expect(visible == ["b": "new"])

@@ -115,7 +115,7 @@ struct StagedDirectoryTests {
             let version = try await StagedDirectory(for: destination)
             try Data("x".utf8).write(to: version.url.appending(path: "x"))
         }
-        let version = try await StagedDirectory(for: destination, inUsePolicy: .fail)
+        let version = try await StagedDirectory(for: destination)
         #expect(directory.bytes(at: version.url.appending(path: "x").path) == Array("x".utf8))
         try await version.discard()
         #expect(try directory.contents == [])
