@@ -19,7 +19,7 @@ struct DirectoryStaging: Sendable {
         names = StagedNames(destination: destination, user: store.disk.user)
     }
 
-    private var disk: any FileSystem { store.disk }
+    var disk: any FileSystem { store.disk }
 
     /// Acquires the lock, ends what an interrupted process has begun, and creates the staged directory, or continues
     /// with the one that an earlier owner has left.
@@ -96,7 +96,7 @@ struct DirectoryStaging: Sendable {
 // MARK: - The staged directory
 
 extension DirectoryStaging {
-    private func exists(_ path: String) -> Bool { (try? disk.information(at: path)) ?? nil != nil }
+    func exists(_ path: String) -> Bool { (try? disk.information(at: path)) ?? nil != nil }
 
     /// Throws unless the destination is a directory that can be renamed, or doesn't exist.
     private func checkDestination() throws(FileFailure) {
@@ -108,7 +108,7 @@ extension DirectoryStaging {
         }
     }
 
-    private func unusable(_ path: String, _ reason: String) -> FileFailure {
+    func unusable(_ path: String, _ reason: String) -> FileFailure {
         FileFailure(
             .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path), reason: reason)
     }
@@ -134,7 +134,7 @@ extension DirectoryStaging {
     }
 
     /// Returns the links that the marker in a version records.
-    private func markedLinks(of version: String) -> StagedLinks {
+    func markedLinks(of version: String) -> StagedLinks {
         StagedLinks(at: PartialNames.join(version, names.marker), on: disk)
     }
 
@@ -222,7 +222,7 @@ extension DirectoryStaging {
     }
 
     /// Returns the path and the kind of each object in a directory of a version, except for the markers.
-    private func contents(
+    func contents(
         _ version: String, _ directory: String
     ) throws(FileFailure) -> [(path: String, object: FileInformation)] {
         var contents: [(path: String, object: FileInformation)] = []
@@ -267,97 +267,5 @@ extension DirectoryStaging {
             try synchronize(path)
         }
         try store.synchronizeDirectoryRetrying(Self.join(names.staged, directory))
-    }
-}
-
-// MARK: - The exchange
-
-extension DirectoryStaging {
-    /// Gives the staged directory the name of the destination.
-    ///
-    /// - Returns: The path of the old version; nil if there was none.
-    private func exchange() throws(FileFailure) -> String? {
-        guard exists(names.destination) else {
-            try disk.rename(names.staged, to: names.destination)
-            return nil
-        }
-        do {
-            try disk.exchange(names.staged, with: names.destination)
-            return names.staged
-        } catch let error where error.kind == .unsupported {}
-        try disk.rename(names.destination, to: names.replaced)
-        do throws(FileFailure) {
-            try disk.rename(names.staged, to: names.destination)
-        } catch {
-            try? disk.rename(names.replaced, to: names.destination)
-            throw error
-        }
-        return names.replaced
-    }
-
-    /// Ends the publication that an earlier owner has begun: removes the old version, or gives it its name again.
-    private func recover() throws(FileFailure) {
-        let destination = try disk.information(at: names.destination)
-        for path in [names.staged, names.replaced] {
-            guard let present = try disk.information(at: path) else { continue }
-            // In a directory that all users can write, another user may have created it.
-            guard present.kind == .directory, [disk.user, destination?.owner].contains(present.owner) else {
-                throw unusable(path, "it isn't a directory of this user")
-            }
-        }
-        if exists(names.replaced), destination == nil {
-            return try disk.rename(names.replaced, to: names.destination)
-        }
-        guard destination != nil else { return }
-        let links = markedLinks(of: names.destination)
-        if exists(names.replaced) { try retire(names.replaced, links) }
-        if exists(names.staged), !exists(PartialNames.join(names.staged, names.marker)) {
-            try retire(names.staged, links)
-        }
-        removeMarker()
-    }
-
-    /// Removes the mark of the new version from the destination.
-    private func removeMarker() { try? disk.remove(PartialNames.join(names.destination, names.marker)) }
-
-    /// Removes the old version, after what other programs have created in it during the exchange was moved to the
-    /// destination.
-    ///
-    /// - Parameter links: The files that both versions contained before the exchange.
-    private func retire(_ old: String, _ links: StagedLinks) throws(FileFailure) {
-        try retire("", of: old, links)
-        // A process may have ended before its first marker was complete.
-        try disk.remove(PartialNames.join(old, names.newMarker))
-        try disk.removeDirectory(old)
-    }
-
-    private func retire(_ directory: String, of old: String, _ links: StagedLinks) throws(FileFailure) {
-        for (path, object) in try contents(old, directory) {
-            let (source, target) = (PartialNames.join(old, path), PartialNames.join(names.destination, path))
-            guard let present = try disk.information(at: target) else {
-                if links.contain(object, at: path) {
-                    // Another program has removed the file from the new version.
-                    try disk.remove(source)
-                } else {
-                    try disk.rename(source, to: target)
-                }
-                continue
-            }
-            switch (object.kind == .directory, present.kind == .directory) {
-            case (true, true):
-                try retire(path, of: old, links)
-                try disk.removeDirectory(source)
-            case (false, false):
-                if !present.isSameFile(as: object), links.contain(present, at: path) {
-                    // The file was replaced during the exchange.
-                    try disk.rename(source, to: target)
-                } else {
-                    try disk.remove(source)
-                }
-            case (true, false), (false, true):
-                // Another program has created the object during the exchange; its directory is kept.
-                break
-            }
-        }
     }
 }

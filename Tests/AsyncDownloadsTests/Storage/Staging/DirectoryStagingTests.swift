@@ -7,23 +7,23 @@ internal import Testing
 /// Tests of the steps by which a directory is replaced, with interruptions after each of them.
 @Suite("Staging of directories", .endsWhenHung)
 struct DirectoryStagingTests {
-    private let directory: TemporaryDirectory
+    let directory: TemporaryDirectory
 
     init() throws {
         directory = try TemporaryDirectory()
     }
 
-    private static let old = ["a": "old a", "sub/b": "old b", "sub/deep/d": "old d"]
-    private static let new = ["a": "new a", "sub/c": "new c", "other/e": "new e"]
+    static let old = ["a": "old a", "sub/b": "old b", "sub/deep/d": "old d"]
+    static let new = ["a": "new a", "sub/c": "new c", "other/e": "new e"]
     private static let both = old.merging(new) { $1 }
 
-    private var destination: String { "\(directory.path)/models" }
+    var destination: String { "\(directory.path)/models" }
 
-    private func staging(_ disk: some FileSystem) -> DirectoryStaging {
+    func staging(_ disk: some FileSystem) -> DirectoryStaging {
         DirectoryStaging(destination, store: PartialStore(disk: disk, durability: .powerLoss, bootID: nil))
     }
 
-    private func write(_ files: [String: String], to root: String) throws {
+    func write(_ files: [String: String], to root: String) throws {
         for (path, text) in files {
             let url = URL(fileURLWithPath: "\(root)/\(path)")
             try FileManager.default.createDirectory(
@@ -34,7 +34,7 @@ struct DirectoryStagingTests {
     }
 
     /// The files of the destination, without the mark of a new version; nil if it doesn't exist.
-    private var visible: [String: String]? {
+    var visible: [String: String]? {
         get {
             guard let paths = FileManager.default.subpaths(atPath: destination) else { return nil }
             return paths.reduce(into: [:]) { files, path in
@@ -179,31 +179,6 @@ struct DirectoryStagingTests {
         #expect(try directory.contents == ["models"])
     }
 
-    @Test func `a name that isn't UTF-8 is refused before anything changes`() throws {
-        try write(Self.old, to: destination)
-        let name = Array("\(destination)/pr".utf8) + [0xE9, 0]
-        let isCreated = name.withUnsafeBufferPointer { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_CREAT | O_WRONLY, 0o600) }
-        }
-        try #require(isCreated >= 0)
-        close(isCreated)
-        let failure = #expect(throws: FileFailure.self) { try staging(POSIXFileSystem()).open() }
-        #expect(failure?.kind == .unusablePath)
-        #expect(visible?.count == Self.old.count + 1 || visible == Self.old)
-        #expect(try directory.contents == ["models"])
-    }
-
-    @Test func `a staged directory that something else occupies is refused`() throws {
-        try write(Self.old, to: destination)
-        let staging = staging(POSIXFileSystem())
-        try FileManager.default.createDirectory(atPath: "\(directory.path)/docs", withIntermediateDirectories: true)
-        try directory.put([1], at: "\(directory.path)/docs/a")
-        try directory.link(staging.names.staged, to: "docs")
-        #expect(throws: FileFailure.self) { try staging.open() }
-        #expect(directory.bytes(at: "\(directory.path)/docs/a") == [1])
-        #expect(visible == Self.old)
-    }
-
     @Test func `a file that another program removes meanwhile doesn't prevent the publication`() throws {
         struct Vanishing: ForwardingFileSystem {
             func link(_ path: String, as other: String) throws(FileFailure) {
@@ -255,44 +230,6 @@ struct DirectoryStagingTests {
         #expect(
             try FileManager.default.attributesOfItem(atPath: "\(destination)/sub")[.posixPermissions] as? Int == 0o1711)
         #expect(try disk.information(at: "\(destination)/sub/b")?.linkCount == 1)
-    }
-
-    @Test func `a new file at the path of a new directory prevents the publication`() throws {
-        try write(Self.old, to: destination)
-        let staging = staging(POSIXFileSystem())
-        let lock = try staging.open()
-        defer { lock.release(removing: true) }
-        try write(["n": "new"], to: staging.names.staged)
-        try write(["n/x": "y"], to: destination)
-        let failure = #expect(throws: FileFailure.self) { try staging.publish() }
-        #expect(failure?.kind == .unusablePath)
-        #expect(visible == Self.old.merging(["n/x": "y"]) { $1 })
-        try staging.discard()
-        #expect(visible?.count == 4)
-    }
-
-    @Test func `a volume without second names can only be used for a directory that doesn't exist`() throws {
-        struct Unlinking: ForwardingFileSystem {
-            func link(_ path: String, as other: String) throws(FileFailure) {
-                throw FileFailure(.unsupported, errno: 0, operation: "link", name: "file", reason: "scripted")
-            }
-        }
-        let staging = staging(Unlinking())
-        let lock = try staging.open()
-        try write(["b": "new"], to: staging.names.staged)
-        _ = try staging.publish()
-        lock.release(removing: true)
-        #expect(visible == ["b": "new"])
-        #expect(throws: FileFailure.self) { try staging.open() }
-        #expect(visible == ["b": "new"])
-        #expect(try directory.contents == ["models"])
-    }
-
-    @Test func `the lock of something else isn't an owner's lock`() throws {
-        let staging = staging(POSIXFileSystem())
-        try directory.link(staging.names.lock.lock, to: "elsewhere")
-        let failure = #expect(throws: FileFailure.self) { try staging.open() }
-        #expect(failure?.kind == .denied)
     }
 
     @Test func `staged directories are recognized by their names`() {

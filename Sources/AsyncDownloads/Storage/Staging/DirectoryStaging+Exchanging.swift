@@ -1,0 +1,90 @@
+/// The exchange of the two versions, and the removal of the old one.
+extension DirectoryStaging {
+    /// Gives the staged directory the name of the destination.
+    ///
+    /// - Returns: The path of the old version; nil if there was none.
+    func exchange() throws(FileFailure) -> String? {
+        guard exists(names.destination) else {
+            try disk.rename(names.staged, to: names.destination)
+            return nil
+        }
+        do {
+            try disk.exchange(names.staged, with: names.destination)
+            return names.staged
+        } catch let error where error.kind == .unsupported {}
+        try disk.rename(names.destination, to: names.replaced)
+        do throws(FileFailure) {
+            try disk.rename(names.staged, to: names.destination)
+        } catch {
+            try? disk.rename(names.replaced, to: names.destination)
+            throw error
+        }
+        return names.replaced
+    }
+
+    /// Ends the publication that an earlier owner has begun: removes the old version, or gives it its name again.
+    func recover() throws(FileFailure) {
+        let destination = try disk.information(at: names.destination)
+        for path in [names.staged, names.replaced] {
+            guard let present = try disk.information(at: path) else { continue }
+            // In a directory that all users can write, another user may have created it.
+            guard present.kind == .directory, [disk.user, destination?.owner].contains(present.owner) else {
+                throw unusable(path, "it isn't a directory of this user")
+            }
+        }
+        if exists(names.replaced), destination == nil {
+            return try disk.rename(names.replaced, to: names.destination)
+        }
+        guard destination != nil else { return }
+        let links = markedLinks(of: names.destination)
+        if exists(names.replaced) { try retire(names.replaced, links) }
+        if exists(names.staged), !exists(PartialNames.join(names.staged, names.marker)) {
+            try retire(names.staged, links)
+        }
+        removeMarker()
+    }
+
+    /// Removes the mark of the new version from the destination.
+    func removeMarker() { try? disk.remove(PartialNames.join(names.destination, names.marker)) }
+
+    /// Removes the old version, after what other programs have created in it during the exchange was moved to the
+    /// destination.
+    ///
+    /// - Parameter links: The files that both versions contained before the exchange.
+    func retire(_ old: String, _ links: StagedLinks) throws(FileFailure) {
+        try retire("", of: old, links)
+        // A process may have ended before its first marker was complete.
+        try disk.remove(PartialNames.join(old, names.newMarker))
+        try disk.removeDirectory(old)
+    }
+
+    private func retire(_ directory: String, of old: String, _ links: StagedLinks) throws(FileFailure) {
+        for (path, object) in try contents(old, directory) {
+            let (source, target) = (PartialNames.join(old, path), PartialNames.join(names.destination, path))
+            guard let present = try disk.information(at: target) else {
+                if links.contain(object, at: path) {
+                    // Another program has removed the file from the new version.
+                    try disk.remove(source)
+                } else {
+                    try disk.rename(source, to: target)
+                }
+                continue
+            }
+            switch (object.kind == .directory, present.kind == .directory) {
+            case (true, true):
+                try retire(path, of: old, links)
+                try disk.removeDirectory(source)
+            case (false, false):
+                if !present.isSameFile(as: object), links.contain(present, at: path) {
+                    // The file was replaced during the exchange.
+                    try disk.rename(source, to: target)
+                } else {
+                    try disk.remove(source)
+                }
+            case (true, false), (false, true):
+                // Another program has created the object during the exchange; its directory is kept.
+                break
+            }
+        }
+    }
+}
