@@ -21,15 +21,14 @@ public import struct Foundation.URL
 /// directories in one step, for example some network volumes, the destination doesn't exist for a moment.
 ///
 /// Nothing in the old version is lost: what isn't replaced is also in the new version, including what other programs have
-/// changed there in the meantime. The files of the old version get a second name (a hard link) for this, and the new
-/// directories get the owners and permissions of the old ones, but not their access control lists and extended attributes. If
-/// the volume or the system doesn't permit this, the object can't be created, and a directory that doesn't exist can still be
-/// published. Linux, for example, permits no second name for a file of another user that this user can't write. The same
-/// applies to directories that this user can't write, and to names that aren't UTF-8.
+/// changed there in the meantime. For this, each file of the old version gets a second name (a hard link), and the new
+/// directories get the owners and permissions of the old ones, but not their access control lists and extended attributes.
+/// Where this isn't possible, an existing directory can't be staged, but one that doesn't exist can: on a volume without hard
+/// links, if a directory can't be written, if the name of a file isn't UTF-8, or, on Linux, if this user can't write a file
+/// of another user. A download that was begun in the old version isn't continued in the new one.
 ///
-/// Of the objects of one user, in all processes of a machine, one at a time stages a destination. It holds a lock until it
-/// is published, discarded, closed, or released. All methods may be called on any thread. They access the disk on a thread
-/// of their own.
+/// Among all processes of one user, only one object at a time stages a destination. It holds a lock until it is published,
+/// discarded, closed, or released. All methods may be called on any thread. They access the disk on a thread of their own.
 public final class StagedDirectory: Sendable {
     /// The directory that ``publish()`` replaces, without symbolic links.
     public let destination: URL
