@@ -182,13 +182,14 @@ extension DirectoryStaging {
     /// - Parameter replacesOthers: Whether a file is replaced where the old version has a directory, and a directory where
     ///   it has a file.
     private func link(_ directory: String, replacesOthers: Bool = false) throws(FileFailure) {
+        // Before the files, so that nobody else can access them meanwhile.
+        try disk.copyPermissions(
+            of: Self.join(names.destination, directory), to: Self.join(names.staged, directory))
         for (path, object) in try contents(names.destination, directory) {
             try unlessRemoved { () throws(FileFailure) in
                 try link(path, object, replacesOthers: replacesOthers)
             }
         }
-        try disk.copyPermissions(
-            of: Self.join(names.destination, directory), to: Self.join(names.staged, directory))
     }
 
     private func link(_ path: String, _ object: FileInformation, replacesOthers: Bool) throws(FileFailure) {
