@@ -182,7 +182,7 @@ extension DirectoryStaging {
     /// - Parameter replacesOthers: Whether a file is replaced where the old version has a directory, and a directory where
     ///   it has a file.
     private func link(_ directory: String, replacesOthers: Bool = false) throws(FileFailure) {
-        // Before the files, so that nobody else can access them meanwhile.
+        // The directory is restricted before it contains files, so that they are never accessible to others.
         try disk.copyPermissions(
             of: Self.join(names.destination, directory), to: Self.join(names.staged, directory))
         for (path, object) in try contents(names.destination, directory) {
@@ -219,7 +219,7 @@ extension DirectoryStaging {
     private func unlessRemoved(_ body: () throws(FileFailure) -> Void) throws(FileFailure) {
         do throws(FileFailure) {
             try body()
-        } catch  where error.kind == .missing {}
+        } catch let error where error.kind == .missing {}
     }
 
     /// Returns the path and the kind of each object in a directory of a version, except for the markers.

@@ -64,9 +64,7 @@ final class TransferScheduler: Sendable {
     }
 
     /// Changes the priority of a waiting request, and, unless it is nil, the number of retries of its transfer.
-    func setPriority(
-        _ priority: DownloadRequest.Priority, retryLimit: Int? = nil, of ticket: PermitQueue.Ticket
-    ) {
+    func setPriority(_ priority: DownloadRequest.Priority, retryLimit: Int? = nil, of ticket: PermitQueue.Ticket) {
         state.withLock { $0.queue.setPriority(priority, retryLimit: retryLimit, of: ticket) }
     }
 
@@ -195,8 +193,7 @@ final class TransferScheduler: Sendable {
         state.withLock { $0.observers.add(.heldUp, body) }
     }
 
-    /// Calls `body`, on any thread, after each change of the queue after which ``hasFreePermit`` is true, until
-    /// ``removeObserver(_:)`` is called.
+    /// Calls `body`, on any thread, after each change while ``hasFreePermit`` is true, until ``removeObserver(_:)`` is called.
     func observeFreePermits(_ body: @escaping @Sendable () -> Void) -> Int {
         state.withLock { $0.observers.add(.freePermits, body) }
     }
