@@ -1,4 +1,3 @@
-internal import Dispatch
 
 public import struct Foundation.URL
 
@@ -91,7 +90,7 @@ public final class StagedDirectory: Sendable {
 
     deinit {
         guard let lock = lock.withLock({ $0 }) else { return }
-        DispatchQueue.runBlocking { [staging] in
+        BlockingThreads.run { [staging] in
             try? staging.close()
             lock.release(removing: true)
         }
@@ -163,7 +162,7 @@ public final class StagedDirectory: Sendable {
         _ operation: @escaping @Sendable () throws(FileFailure) -> Value
     ) async throws(DownloadError) -> Value {
         let result: Result<Value, FileFailure> = await withCheckedContinuation { continuation in
-            DispatchQueue.runBlocking {
+            BlockingThreads.run {
                 continuation.resume(returning: Result { () throws(FileFailure) in try operation() })
             }
         }

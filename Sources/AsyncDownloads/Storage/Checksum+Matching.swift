@@ -1,4 +1,3 @@
-internal import Dispatch
 public import struct Foundation.URL
 
 extension Checksum {
@@ -19,7 +18,7 @@ extension Checksum {
         let path = file.resolvingSymlinksInPath().filePath
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Result<Bool, DownloadError>, Never>) in
-                DispatchQueue.runBlocking {
+                BlockingThreads.run {
                     continuation.resume(
                         returning: Result { () throws(DownloadError) in
                             try matches(path) { !cancellation.isCanceled.withLock { $0 } }

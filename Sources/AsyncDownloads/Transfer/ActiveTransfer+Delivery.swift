@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 
 /// The delivery of the complete file to the subscribers, in rounds.
@@ -54,7 +53,7 @@ extension ActiveTransfer {
         queue.suspend()
         yieldPermit()
         let proceed = { @Sendable [self] in
-            DispatchQueue.runBlocking { [self] in
+            BlockingThreads.run { [self] in
                 var delivery = delivery
                 deliver(&delivery, of: representation)
                 queue.resume()
@@ -79,13 +78,13 @@ extension ActiveTransfer {
                 queue.resume()
             }
             guard !outcomes.isEmpty, outcomes.allSatisfy({ $0.failure == nil }) else {
-                return DispatchQueue.runBlocking(resume)
+                return BlockingThreads.run(resume)
             }
             // Usually, the file was for one subscriber. What follows then doesn't wait for a disk, and another thread
             // would take more time than that.
             var placed = delivery
             placed.record(outcomes, of: round)
-            guard nextRecipients(placed, of: representation) == nil else { return DispatchQueue.runBlocking(resume) }
+            guard nextRecipients(placed, of: representation) == nil else { return BlockingThreads.run(resume) }
             served(placed)
             queue.resume()
         }

@@ -1,4 +1,3 @@
-internal import Dispatch
 
 /// The callbacks of the engine, and the writing of the bytes that it delivers.
 extension ActiveTransfer {

@@ -1,4 +1,3 @@
-internal import Dispatch
 
 /// The location of the bytes: in memory, or at the location of a subscriber that wants a file.
 extension ActiveTransfer {

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 
 /// The store's operations for a transfer, which run in order on the transfer's queue.

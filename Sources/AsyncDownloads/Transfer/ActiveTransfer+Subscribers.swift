@@ -1,4 +1,3 @@
-internal import Dispatch
 
 /// The inputs from subscribers, which are identified by the numbers that they received when they were attached.
 extension ActiveTransfer {

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 
 /// A transfer with a state machine: a lock around the machine and the subscribers.
@@ -19,11 +18,7 @@ final class ActiveTransfer: Sendable {
     /// The bandwidth limit of this transfer alone.
     let bandwidth: BandwidthLimiter
     /// The queue of the store's operations.
-    ///
-    /// It has no target queue, so that it gets its own thread while it has work; queues that shared a few threads would
-    /// all wait for a hanging volume. It doesn't share threads with URLSession, which uses another quality-of-service
-    /// class, so URLSession can't delay a checkpoint.
-    let queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated)
+    let queue = SerialQueue()
     private let state: Mutex<State>
 
     /// Creates the active transfer of a slot.

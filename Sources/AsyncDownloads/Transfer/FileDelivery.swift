@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 
 /// The delivery of a complete file: verification, then placement at the destination of each subscriber.
@@ -127,7 +126,7 @@ struct FileDelivery {
             return partial.place(at: round.targets, length: length, ifWanted: isWanted, completion: completion)
         }
         // Copying and waiting may take long, and the other transfer may need the thread.
-        DispatchQueue.runBlocking {
+        BlockingThreads.run {
             for path in paths { environment.destinations.waitUntilFree(path, for: digest) }
             if let placedPath {
                 let (store, isWanted) = (environment.store, isWanted())

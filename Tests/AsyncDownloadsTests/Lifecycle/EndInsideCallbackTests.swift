@@ -56,7 +56,7 @@ struct EndInsideCallbackTests {
             case .pause: download.pause()
             }
             // Every effect of the end of the exchange so far is performed before this returns.
-            transfer.queue.sync {}
+            transfer.queue.waitUntilEmpty()
         }
         exchange.answer(Self.object)
         exchange.deliver(10_000)
@@ -84,7 +84,7 @@ struct EndInsideCallbackTests {
                 isReported.signal()
             }
             isReported.wait()
-            transfer.queue.sync {}
+            transfer.queue.waitUntilEmpty()
         }
         exchange.deliver(20_000)
         do {

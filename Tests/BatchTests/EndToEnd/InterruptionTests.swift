@@ -64,7 +64,8 @@ internal import Testing
                 let end = try await run.end()
                 #expect(end.status == 130)
                 let paused = try end.events().filter { $0["event"] as? String == "paused" }
-                #expect(Set(paused.compactMap { $0["id"] as? Int }) == [0, 1, 2, 3])
+                // More downloads are open if the host has been silent for two seconds before the signal arrives.
+                #expect(Set(paused.compactMap { $0["id"] as? Int }).isSuperset(of: [0, 1, 2, 3]))
                 #expect(end.error.contains("0 of 22 files finished, 0 partially downloaded, 22 waiting"))
                 #expect(server.requests(at: "waiting").isEmpty)
             }

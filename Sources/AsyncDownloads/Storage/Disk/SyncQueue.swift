@@ -67,8 +67,8 @@ final class SyncQueue: Sendable {
 
     private func start(_ scope: Scope) {
         switch scope {
-        case .volume: DispatchQueue.runBlocking { self.run(scope) }
-        // All of Dispatch's threads may be waiting for this sync, so it needs a separate thread.
+        case .volume: BlockingThreads.run { self.run(scope) }
+        // The operations for which there is room may all be waiting for this sync, so it has its own thread.
         case .directory: Thread.detachNewThread { self.run(scope) }
         }
     }

@@ -1,4 +1,3 @@
-internal import Dispatch
 
 internal import struct Foundation.Data
 
@@ -137,7 +136,7 @@ extension LockFilePlacement {
         var placement = self
         placement.write()
         guard placement.failure == nil else {
-            return DispatchQueue.runBlocking { [placement] in
+            return BlockingThreads.run { [placement] in
                 placement.synchronized(nil, on: volume, ifWanted: isWanted, completion)
             }
         }
@@ -158,12 +157,12 @@ extension LockFilePlacement {
             return completion([])
         }
         if placement.failure == nil, placement.mayNamingTakeLong {
-            return DispatchQueue.runBlocking { [placement] in completion(placement.finishAlone()) }
+            return BlockingThreads.run { [placement] in completion(placement.finishAlone()) }
         }
         placement.rename()
         guard placement.failure == nil else {
             // The bytes may have to be written again.
-            return DispatchQueue.runBlocking { [placement] in completion(placement.finish()) }
+            return BlockingThreads.run { [placement] in completion(placement.finish()) }
         }
         store.syncs.add(.directory(partial.names.directory), in: .volume(volume)) { [placement] failure in
             placement.synchronizedDirectory(failure, completion)
@@ -175,7 +174,7 @@ extension LockFilePlacement {
         var placement = self
         if failure?.kind == .tooManyOpenFiles {
             // The directory can be opened when other files have been closed.
-            return DispatchQueue.runBlocking { [placement] in completion(placement.finishSynchronizing()) }
+            return BlockingThreads.run { [placement] in completion(placement.finishSynchronizing()) }
         }
         placement.placement.synchronizeDirectories { _ throws(FileFailure) in if let failure { throw failure } }
         completion(placement.finish())

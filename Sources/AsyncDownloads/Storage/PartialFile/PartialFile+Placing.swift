@@ -1,4 +1,3 @@
-internal import Dispatch
 
 /// The path of a placed file, or the reason why a target received none.
 package typealias PlacementOutcome = Result<String, DownloadError>
@@ -65,7 +64,7 @@ extension PartialFile {
             }
         case .memory: break
         }
-        DispatchQueue.runBlocking { [self] in
+        BlockingThreads.run { [self] in
             completion(place(at: targets, length: length, ifWanted: isWanted))
         }
         return nil

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 
 /// A registry of unfinished transfers by key.
@@ -199,7 +198,7 @@ final class TransferRegistry: Sendable {
         _ operation: @escaping @Sendable () throws(DownloadError) -> Value
     ) async throws(DownloadError) -> Value {
         let result: Result<Value, DownloadError> = await withCheckedContinuation { continuation in
-            DispatchQueue.runBlocking { [self] in
+            BlockingThreads.run { [self] in
                 continuation.resume(returning: Result { () throws(DownloadError) in try perform(operation) })
             }
         }

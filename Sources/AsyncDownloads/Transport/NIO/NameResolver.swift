@@ -23,7 +23,7 @@ final class NameResolver: Resolver, Sendable {
         lookup: @escaping Lookup = systemLookup
     ) {
         let promise = loop.makePromise(of: [SocketAddress].self)
-        DispatchQueue.runBlocking { promise.completeWith(Result { try lookup(host, port, family) }) }
+        BlockingThreads.run { promise.completeWith(Result { try lookup(host, port, family) }) }
         addresses = promise.futureResult
     }
 

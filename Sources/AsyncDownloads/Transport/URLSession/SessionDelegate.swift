@@ -40,7 +40,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     private let state = Mutex(State())
     /// The queue of calls to the session.
-    let commands = SessionCommands()
+    ///
+    /// On Linux, a call blocks until the session has read all available bytes, which never happens if a server sends
+    /// endless trailers.
+    let commands = SerialQueue()
     /// The clock that measures the callbacks on the session's serial queue.
     let clock = CallbackClock()
 
@@ -114,14 +117,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isCancelled = true
             return state.slots[task.taskIdentifier]?.isRefusing == false
         }
-        if canCancelNow { commands.add { task.cancel() } }
+        if canCancelNow { commands.async { task.cancel() } }
     }
 
     /// Prevents new tasks, and cancels the tasks of the session.
     func close(_ session: URLSession) {
         // Creating a task in an invalidated session is a fatal error.
         state.withLock { $0.isClosed = true }
-        commands.add { session.invalidateAndCancel() }
+        commands.async { session.invalidateAndCancel() }
     }
 
     // MARK: URLSessionDataDelegate
@@ -189,7 +192,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isRefusing = false
             return state.slots[task.taskIdentifier]?.isCancelled ?? false
         }
-        if isCancelled { commands.add { task.cancel() } }
+        if isCancelled { commands.async { task.cancel() } }
     }
 
     // MARK: Connectivity

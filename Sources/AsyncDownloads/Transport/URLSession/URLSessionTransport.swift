@@ -43,7 +43,7 @@ package final class URLSessionTransport: Transport {
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
         let member = sessions.begin(isFurther: neighbor != nil)
         let exchange = URLSessionExchange(delegate: member.delegate)
-        member.delegate.commands.add { [member, urlRequest] in
+        member.delegate.commands.async { [member, urlRequest] in
             if let task = member.delegate.makeTask(
                 { member.session.dataTask(with: urlRequest) }, permitsIdentity: request.sendsCredentials,
                 handler: handler)
@@ -74,7 +74,7 @@ final class URLSessionExchange: Exchange {
     var callbackTime: Duration { delegate.clock.time }
 
     func cancel() {
-        delegate.commands.add { [self] in
+        delegate.commands.async { [self] in
             if let task = task.withLock({ $0 }) { delegate.cancel(task) }
         }
     }

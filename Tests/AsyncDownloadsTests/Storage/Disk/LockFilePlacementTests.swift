@@ -98,7 +98,7 @@ struct LockFilePlacementTests {
         let target = PlacementTarget(
             .directory(directory.path, name: "file0", isCallers: true), resource: "a", names: names,
             isFree: { _ in true })
-        DispatchQueue.runBlocking { [path = directory.path] in
+        BlockingThreads.run { [path = directory.path] in
             names.withTurn("file0", in: path) {
                 isDeciding.signal()
                 mayEnd.wait()

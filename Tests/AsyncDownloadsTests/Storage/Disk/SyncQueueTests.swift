@@ -134,7 +134,7 @@ struct SyncQueueTests {
         await signaled(isFileBlocked)
         let (isBlocked, mayContinue) = disk.block("/b")
         for count in 0..<4 {
-            DispatchQueue.runBlocking {
+            BlockingThreads.run {
                 #expect(throws: FileFailure.self) { try queue.synchronizeDirectory("/b") }
                 results.add("/b", nil)
             }
