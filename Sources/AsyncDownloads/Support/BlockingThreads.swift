@@ -19,23 +19,27 @@ final class BlockingThreads: Sendable {
 
     /// The work of a thread.
     fileprivate enum Work: Sendable {
-        /// One operation, which began in this period, and then the waiting ones.
+        /// One operation, which began in this period, and then waiting ones.
         case perform(Operation, period: Int)
         /// The start of waiting operations in place of those that take long.
         case watch
     }
 
-    /// A thread without work, or one that was just given work.
-    fileprivate final class IdleThread: Sendable {
+    /// One of the threads.
+    fileprivate final class Worker: Sendable {
         let signal = DispatchSemaphore(value: 0)
-        let work = Mutex<Work?>(nil)
+        private let work = Mutex<Work?>(nil)
+
+        func give(_ work: Work) { self.work.withLock { $0 = work } }
+
+        func takeWork() -> Work? { work.withLock { $0.take() } }
     }
 
     fileprivate struct State {
         var load: BlockingLoad
         var waiting: [Operation] = []
         /// The threads without work; the one that worked last is the last one.
-        var idle: [IdleThread] = []
+        var idle: [Worker] = []
         /// Whether a thread watches the running operations, which is necessary while others wait.
         var isWatched = false
     }
@@ -57,102 +61,96 @@ final class BlockingThreads: Sendable {
 
     /// Performs the operation on one of these threads.
     func run(_ operation: @escaping Operation) {
-        let (thread, work) = state.withLock { state -> (IdleThread?, Work?) in
-            if state.load.hasRoom {
-                return (state.idle.popLast(), .perform(operation, period: state.load.begin()))
-            }
+        let (worker, work) = state.withLock { state -> (Worker?, Work?) in
             state.waiting.append(operation)
+            if let work = state.begin() { return (state.idle.popLast(), work) }
             guard !state.isWatched else { return (nil, nil) }
             state.isWatched = true
             return (state.idle.popLast(), .watch)
         }
-        if let work { give(work, to: thread) }
+        if let work { give(work, to: worker) }
     }
 
-    /// Gives the work to the thread, or to a new one.
-    private func give(_ work: Work, to thread: IdleThread?) {
-        guard let thread else {
-            let new = Thread { [self] in live(work) }
-            new.name = "async-downloads.blocking"
-            new.qualityOfService = .userInitiated
-            return new.start()
+    /// Gives the work to the idle thread, or to a new one.
+    private func give(_ work: Work, to idle: Worker?) {
+        let worker = idle ?? Worker()
+        worker.give(work)
+        if idle == nil { startThread(of: worker) } else { worker.signal.signal() }
+    }
+
+    private func startThread(of worker: Worker) {
+        let thread = Thread { [self] in
+            repeat {
+                while performWork(of: worker) {}
+            } while isGivenWork(worker)
         }
-        thread.work.withLock { $0 = work }
-        thread.signal.signal()
+        thread.name = "async-downloads.blocking"
+        thread.qualityOfService = .userInitiated
+        thread.start()
     }
 
-    /// Does the first work of a new thread, and then what it is given, until it had nothing to do for a while.
-    private func live(_ first: Work) {
-        let thread = IdleThread()
-        var next: Work? = first
-        while let work = next {
-            switch work {
-            case .perform(let operation, let period): perform(operation, since: period, then: thread)
-            case .watch: watch(then: thread)
-            }
-            next = nextWork(of: thread)
-        }
-    }
-
-    /// Performs the operation and waiting ones; then the thread is idle.
-    private func perform(_ first: @escaping Operation, since firstPeriod: Int, then thread: IdleThread) {
-        var (operation, period) = (first, firstPeriod)
-        while true {
+    /// Performs the work of a thread; returns whether the thread has taken other work, or is idle.
+    ///
+    /// The function performs one operation, so that nothing keeps the operation after it.
+    private func performWork(of worker: Worker) -> Bool {
+        switch worker.takeWork() {
+        case .perform(let operation, let period)?:
             withAutoreleasePool(operation)
-            let next = state.withLock { state -> (Operation, Int)? in
+            return state.withLock { state in
                 state.load.end(begunIn: period)
-                if let next = state.begin() { return next }
-                state.idle.append(thread)
-                return nil
+                guard let next = state.begin() else {
+                    state.idle.append(worker)
+                    return false
+                }
+                worker.give(next)
+                return true
             }
-            guard let next else { return }
-            (operation, period) = next
+        case .watch?:
+            watch(as: worker)
+            return false
+        case nil: return false
         }
     }
 
     /// Starts waiting operations in place of those that take long, until none is waiting; then the thread is idle.
-    private func watch(then thread: IdleThread) {
+    private func watch(as worker: Worker) {
         while true {
             // Nothing signals this semaphore while the thread has work.
-            _ = thread.signal.wait(timeout: .now() + Self.period)
-            let started = state.withLock { state -> [(IdleThread?, Work)]? in
+            _ = worker.signal.wait(timeout: .now() + Self.period)
+            let started = state.withLock { state -> [(Worker?, Work)]? in
                 state.load.endPeriod()
-                var started: [(IdleThread?, Work)] = []
-                while let (operation, period) = state.begin() {
-                    started.append((state.idle.popLast(), .perform(operation, period: period)))
-                }
+                var started: [(Worker?, Work)] = []
+                while let work = state.begin() { started.append((state.idle.popLast(), work)) }
                 guard started.isEmpty, state.waiting.isEmpty else { return started }
                 state.isWatched = false
-                state.idle.append(thread)
+                state.idle.append(worker)
                 return nil
             }
             guard let started else { return }
-            for (thread, work) in started { give(work, to: thread) }
+            for (idle, work) in started { give(work, to: idle) }
         }
     }
 
-    /// Waits for work; returns nil if the thread has to end.
-    private func nextWork(of thread: IdleThread) -> Work? {
-        if thread.signal.wait(timeout: .now() + Self.idleTime) == .timedOut {
-            let isIdle = state.withLock { state in
-                guard let index = state.idle.firstIndex(where: { $0 === thread }) else { return false }
-                state.idle.remove(at: index)
-                return true
-            }
-            if isIdle { return nil }
-            // Another thread has just taken this one from the list, and signals it.
-            thread.signal.wait()
+    /// Waits until the idle thread is given work; returns false if the thread has to end.
+    private func isGivenWork(_ worker: Worker) -> Bool {
+        guard worker.signal.wait(timeout: .now() + Self.idleTime) == .timedOut else { return true }
+        let isIdle = state.withLock { state in
+            guard let index = state.idle.firstIndex(where: { $0 === worker }) else { return false }
+            state.idle.remove(at: index)
+            return true
         }
-        return thread.work.withLock { $0.take() }
+        if isIdle { return false }
+        // Another thread has just taken this one from the list, and signals it.
+        worker.signal.wait()
+        return true
     }
 }
 
 extension BlockingThreads.State {
-    /// Takes the next waiting operation, and returns it with the period in which it begins; nil if there is none, or
-    /// no room for it.
-    fileprivate mutating func begin() -> (BlockingThreads.Operation, Int)? {
+    /// Takes the next waiting operation as the work of a thread; nil if there is none, or no room for it.
+    fileprivate mutating func begin() -> BlockingThreads.Work? {
         guard load.hasRoom, !waiting.isEmpty else { return nil }
-        return (waiting.removeFirst(), load.begin())
+        return .perform(waiting.removeFirst(), period: load.begin())
     }
 }
 

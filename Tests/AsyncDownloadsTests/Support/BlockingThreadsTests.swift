@@ -63,6 +63,21 @@ import Testing
         #expect(count.withLock(\.self) == 2000)
     }
 
+    @Test func `an operation is released when it has ended, although its thread goes on`() async {
+        final class Captured: Sendable {}
+        let threads = BlockingThreads(width: 1)
+        let release = DispatchSemaphore(value: 0)
+        weak var captured: Captured?
+        do {
+            let object = Captured()
+            captured = object
+            threads.run { withExtendedLifetime(object) {} }
+            threads.run { release.wait() }
+        }
+        while captured != nil { await Task.yield() }
+        release.signal()
+    }
+
     @Test func `operations count until they have run through a whole period`() {
         var load = BlockingLoad(width: 2)
         let first = load.begin()
