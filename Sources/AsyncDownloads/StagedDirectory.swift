@@ -1,4 +1,3 @@
-
 public import struct Foundation.URL
 
 /// A new version of a directory, which replaces the old version, or appears, in one step after all files are complete.

@@ -1,4 +1,3 @@
-
 /// The callbacks of the engine, and the writing of the bytes that it delivers.
 extension ActiveTransfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {

@@ -1,4 +1,3 @@
-
 /// The location of the bytes: in memory, or at the location of a subscriber that wants a file.
 extension ActiveTransfer {
     /// Returns the location of a file that a subscriber wants; nil if no subscriber wants one.

@@ -1,4 +1,3 @@
-
 /// The inputs from subscribers, which are identified by the numbers that they received when they were attached.
 extension ActiveTransfer {
     /// Attaches a subscriber, or returns nil if the transfer can no longer serve a new one; see

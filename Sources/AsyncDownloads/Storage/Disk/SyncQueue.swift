@@ -1,4 +1,5 @@
 internal import Dispatch
+
 private import class Foundation.Thread
 
 /// The syncs of short files and of directories, which threads perform in rounds.

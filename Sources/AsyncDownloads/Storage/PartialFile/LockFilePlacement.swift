@@ -1,4 +1,3 @@
-
 internal import struct Foundation.Data
 
 /// The placement of the bytes that a ``PartialFile`` has in memory.

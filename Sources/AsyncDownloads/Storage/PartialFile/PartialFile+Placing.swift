@@ -1,4 +1,3 @@
-
 /// The path of a placed file, or the reason why a target received none.
 package typealias PlacementOutcome = Result<String, DownloadError>
 
