@@ -56,7 +56,7 @@ final class CommandRun: Sendable {
     ///   - folder: The working directory, which is also the directory for temporary files.
     ///   - input: The standard input, which must fit the buffer of a pipe.
     ///   - output: The file for standard output, instead of ``lines`` and ``End/output``.
-    ///   - environment: Variables in addition to this process's variables, except the ones that name proxies.
+    ///   - environment: Variables in addition to this process's variables, except the ones that name proxies or roots.
     ///   - limit: The arguments for the shell's `ulimit`, if the process has to have a resource limit.
     init(
         _ arguments: [String], of command: String = "batch", in folder: Folder, input: String = "",
@@ -76,7 +76,8 @@ final class CommandRun: Sendable {
             process.arguments = ["-c", script, executable.path] + arguments
         }
         process.currentDirectoryURL = folder.url
-        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+        process.environment = ProcessInfo.processInfo.environment
+            .filter { !$0.key.lowercased().hasSuffix("_proxy") && $0.key != "SSL_CERT_FILE" }
             .merging(["TMPDIR": folder.url.path]) { $1 }.merging(environment) { $1 }
         process.standardInput = inputPipe
         process.standardOutput = output ?? outputPipe

@@ -9,7 +9,7 @@ internal import Testing
 
     /// Runs the command for a file of a server with TLS; `root` in the folder contains the server's root certificate.
     private func run(
-        _ arguments: [String], requiresClient: Bool = false,
+        _ arguments: [String], environment: [String: String] = [:], requiresClient: Bool = false,
         _ check: (CommandRun.End, Folder, LoopbackServer) throws -> Void
     ) async throws {
         try await LoopbackServer.withServer(isSecure: true, requiresClient: requiresClient) { server in
@@ -23,7 +23,7 @@ internal import Testing
                 try Data("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)
                     .write(to: folder.url("damaged"))
                 let all = [server.url("file").absoluteString, "--timeout", "900"] + arguments
-                let end = try await CommandRun(all, in: folder).end()
+                let end = try await CommandRun(all, in: folder, environment: environment).end()
                 try check(end, folder, server)
             }
         }
@@ -45,6 +45,24 @@ internal import Testing
             #expect(server.requests(at: "file").map(\.status) == [200, 206])
         }
     }
+
+    #if os(Linux)
+    @Test(arguments: ["nio", "http-client"])
+    func `the environment can name a file of the system's roots`(engine: String) async throws {
+        let arguments = ["--json", "--engine", engine]
+        try await run(arguments, environment: ["SSL_CERT_FILE": "root"]) { end, folder, _ throws in
+            #expect(end.status == 0, "\(end.error)")
+            #expect(try folder.holds(content, at: "file"))
+        }
+        for file in ["missing", "empty", "damaged"] {
+            try await run(arguments, environment: ["SSL_CERT_FILE": file]) { end, _, server throws in
+                #expect(end.status == 1)
+                #expect(try end.failure().code == "secureConnectionFailed")
+                #expect(server.requests().isEmpty)
+            }
+        }
+    }
+    #endif
 
     @Test func `a server that requires a certificate receives the client's`() async throws {
         let arguments = ["--json", "--ca-file", "root"]

@@ -51,9 +51,7 @@ package final class HTTPClientTransport: Transport {
             timeout: .init(connect: .nanoseconds(Int64(connectTimeout / .nanoseconds(1)))),
             decompression: .disabled)
         var security = TLSConfiguration.makeClientConfiguration()
-        if let additionalTrustRoots {
-            security.additionalTrustRoots = [.certificates(additionalTrustRoots.certificates)]
-        }
+        security.trust(additionalTrustRoots)
         // A server that is still sending doesn't answer a closing alert, so NIO would keep reading for up to five
         // seconds.
         security.shutdownTimeout = .zero

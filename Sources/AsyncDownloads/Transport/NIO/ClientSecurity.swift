@@ -56,9 +56,7 @@ final class ClientSecurity: Sendable {
         configuration.applicationProtocols = ["http/1.1"]
         // The name is verified by ``CertificateVerifier``.
         configuration.certificateVerification = .noHostnameVerification
-        if let roots = settings.additionalTrustRoots {
-            configuration.additionalTrustRoots = [.certificates(roots.certificates)]
-        }
+        configuration.trust(settings.additionalTrustRoots)
         if identifies, let identity = settings.clientIdentity { identity.add(to: &configuration) }
         // A server that is still sending doesn't answer a closing alert, so NIO would keep reading for up to five
         // seconds.
