@@ -16,8 +16,8 @@ internal import NIOSSL
 /// Use trust roots for servers of a private certification authority, or for a server with a self-signed certificate.
 /// Host names and validity periods are checked as usual. The certificates are read once, when the value is created.
 ///
-/// The system's roots are those that the platform provides; on Linux, they are the certificates in the file that the
-/// environment variable `SSL_CERT_FILE` names, if it is set, as for OpenSSL.
+/// On Linux, the file that the environment variable `SSL_CERT_FILE` names also contains roots of the system. If it is
+/// missing or unusable, no secure connection is made.
 ///
 /// Only ``Downloader/TransportChoice/httpClient`` and ``Downloader/TransportChoice/nio`` support additional trust
 /// roots.
@@ -50,16 +50,13 @@ public struct TrustRoots: Sendable, Hashable {
 
 #if ServerStack
 extension TLSConfiguration {
-    /// Trusts the system's roots and the additional ones.
-    ///
-    /// If the file of `SSL_CERT_FILE` can't be read, no connection is made: its user may want to trust fewer roots than
-    /// the distribution.
+    /// Trusts the system's roots, on Linux including those of `SSL_CERT_FILE`, and the additional ones.
     mutating func trust(_ additional: TrustRoots?) {
         #if !canImport(Darwin)
         let file = ProcessInfo.processInfo.environment["SSL_CERT_FILE"] ?? ""
-        if !file.isEmpty { trustRoots = .file(file) }
+        if !file.isEmpty { additionalTrustRoots.append(.file(file)) }
         #endif
-        if let additional { additionalTrustRoots = [.certificates(additional.certificates)] }
+        if let additional { additionalTrustRoots.append(.certificates(additional.certificates)) }
     }
 }
 #endif

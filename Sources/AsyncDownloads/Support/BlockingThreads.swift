@@ -1,27 +1,25 @@
 internal import Dispatch
-internal import Foundation
+internal import class Foundation.ProcessInfo
 
-/// The threads that perform operations which may wait: for a disk, for a name server, or for another operation.
+/// The threads that perform operations that may wait: for a disk, for a name server, or for another operation.
 ///
 /// A few threads perform all operations, because a thread for each one takes more memory and processor time than a
-/// short operation. An operation that runs for a while is taken to be waiting, and another thread takes its place. So a
-/// volume that doesn't respond delays no operation of other volumes, and operations may wait for one another. The
-/// number of threads has no limit.
+/// short operation. Operations that take long are assumed to be waiting, and more threads start, twice as many each
+/// time. So operations may wait for one another, and a volume that doesn't respond delays the operations of other
+/// volumes for a fraction of a second only. The number of threads has no limit.
 final class BlockingThreads: Sendable {
     typealias Operation = @Sendable () -> Void
 
-    private static let shared = BlockingThreads(width: 8)
+    private static let shared = BlockingThreads(width: max(8, 4 * ProcessInfo.processInfo.activeProcessorCount))
 
-    /// The time after which operations that are still running no longer count, while others wait for a thread.
+    /// The length of a period of ``BlockingLoad``.
     private static let period = DispatchTimeInterval.milliseconds(10)
-    /// The time after which a thread without work ends.
-    private static let idleTime = DispatchTimeInterval.seconds(5)
 
     /// The work of a thread.
     fileprivate enum Work: Sendable {
-        /// One operation, which began in this period, and then waiting ones.
+        /// Performing an operation that counts in this period, and then waiting ones.
         case perform(Operation, period: Int)
-        /// The start of waiting operations in place of those that take long.
+        /// Starting waiting operations when running ones take long.
         case watch
     }
 
@@ -37,7 +35,7 @@ final class BlockingThreads: Sendable {
 
     fileprivate struct State {
         var load: BlockingLoad
-        var waiting: [Operation] = []
+        var waiting = Fifo<Operation>()
         /// The threads without work; the one that worked last is the last one.
         var idle: [Worker] = []
         /// Whether a thread watches the running operations, which is necessary while others wait.
@@ -45,18 +43,21 @@ final class BlockingThreads: Sendable {
     }
 
     private let state: Mutex<State>
+    private let idleTime: DispatchTimeInterval
 
     /// Creates a group of threads; each thread starts when it is needed.
     ///
-    /// - Parameter width: The number of operations that run at a time, without those that take long.
-    init(width: Int) {
+    /// - Parameters:
+    ///   - width: The number of operations that run at a time, not counting those that take long.
+    ///   - idleTime: The time after which a thread without work ends.
+    init(width: Int, idleTime: DispatchTimeInterval = .seconds(5)) {
         state = Mutex(State(load: BlockingLoad(width: width)))
+        self.idleTime = idleTime
     }
 
     /// Performs the operation on a thread that may be blocked.
     ///
-    /// The concurrent queues of the package have one thread for each core, so blocking work there would delay other
-    /// work.
+    /// Swift's tasks share one thread for each core, so an operation that waits there would delay other tasks.
     static func run(_ operation: @escaping Operation) { shared.run(operation) }
 
     /// Performs the operation on one of these threads.
@@ -75,44 +76,42 @@ final class BlockingThreads: Sendable {
     private func give(_ work: Work, to idle: Worker?) {
         let worker = idle ?? Worker()
         worker.give(work)
-        if idle == nil { startThread(of: worker) } else { worker.signal.signal() }
-    }
-
-    private func startThread(of worker: Worker) {
-        let thread = Thread { [self] in
+        guard idle == nil else {
+            worker.signal.signal()
+            return
+        }
+        SystemThread.start { [self] in
             repeat {
                 while performWork(of: worker) {}
             } while isGivenWork(worker)
         }
-        thread.name = "async-downloads.blocking"
-        thread.qualityOfService = .userInitiated
-        thread.start()
     }
 
-    /// Performs the work of a thread; returns whether the thread has taken other work, or is idle.
-    ///
-    /// The function performs one operation, so that nothing keeps the operation after it.
+    /// Performs the work of a thread; returns whether the thread has taken other work, and false if it is idle.
     private func performWork(of worker: Worker) -> Bool {
-        switch worker.takeWork() {
-        case .perform(let operation, let period)?:
-            withAutoreleasePool(operation)
-            return state.withLock { state in
-                state.load.end(begunIn: period)
-                guard let next = state.begin() else {
-                    state.idle.append(worker)
-                    return false
-                }
-                worker.give(next)
-                return true
-            }
-        case .watch?:
+        guard let period = performOperation(of: worker) else {
             watch(as: worker)
             return false
-        case nil: return false
+        }
+        return state.withLock { state in
+            state.load.end(begunIn: period)
+            guard let next = state.begin() else {
+                state.idle.append(worker)
+                return false
+            }
+            worker.give(next)
+            return true
         }
     }
 
-    /// Starts waiting operations in place of those that take long, until none is waiting; then the thread is idle.
+    /// Performs an operation and releases it, and returns the period in which it began; nil if the work is to watch.
+    private func performOperation(of worker: Worker) -> Int? {
+        guard case .perform(let operation, let period)? = worker.takeWork() else { return nil }
+        withAutoreleasePool(operation)
+        return period
+    }
+
+    /// Starts waiting operations when running ones take long, until none is waiting; then the thread is idle.
     private func watch(as worker: Worker) {
         while true {
             // Nothing signals this semaphore while the thread has work.
@@ -133,7 +132,7 @@ final class BlockingThreads: Sendable {
 
     /// Waits until the idle thread is given work; returns false if the thread has to end.
     private func isGivenWork(_ worker: Worker) -> Bool {
-        guard worker.signal.wait(timeout: .now() + Self.idleTime) == .timedOut else { return true }
+        guard worker.signal.wait(timeout: .now() + idleTime) == .timedOut else { return true }
         let isIdle = state.withLock { state in
             guard let index = state.idle.firstIndex(where: { $0 === worker }) else { return false }
             state.idle.remove(at: index)
@@ -149,29 +148,32 @@ final class BlockingThreads: Sendable {
 extension BlockingThreads.State {
     /// Takes the next waiting operation as the work of a thread; nil if there is none, or no room for it.
     fileprivate mutating func begin() -> BlockingThreads.Work? {
-        guard load.hasRoom, !waiting.isEmpty else { return nil }
-        return .perform(waiting.removeFirst(), period: load.begin())
+        guard load.hasRoom, let operation = waiting.popFirst() else { return nil }
+        return .perform(operation, period: load.begin())
     }
 }
 
-/// The number of running operations, without those that take long.
+/// The number of running operations, and of those that may begin.
 ///
-/// Time is divided into periods. An operation counts in the period in which it began, and in the next one.
+/// Time is divided into periods, which end only while operations are waiting for a thread. An operation counts in the
+/// period in which it began, and in the next one. After that, it takes long, and permits one more operation.
 struct BlockingLoad: Sendable {
-    /// The number of operations that may count at a time.
+    /// The number of operations that may count at a time if none takes long.
     let width: Int
     private var period = 0
     /// The number of running operations that began in this period.
     private var recentCount = 0
     /// The number of running operations that began in the previous period.
     private var olderCount = 0
+    /// The number of running operations that take long.
+    private var longCount = 0
 
     init(width: Int) {
         self.width = width
     }
 
     /// Whether another operation may begin.
-    var hasRoom: Bool { recentCount + olderCount < width }
+    var hasRoom: Bool { recentCount + olderCount < width + longCount }
 
     /// Counts an operation, and returns the period in which it begins.
     mutating func begin() -> Int {
@@ -184,22 +186,13 @@ struct BlockingLoad: Sendable {
         switch self.period - period {
         case 0: recentCount -= 1
         case 1: olderCount -= 1
-        default: break
+        default: longCount -= 1
         }
     }
 
     /// Begins the next period.
     mutating func endPeriod() {
         period += 1
-        (olderCount, recentCount) = (recentCount, 0)
+        (longCount, olderCount, recentCount) = (longCount + olderCount, recentCount, 0)
     }
-}
-
-/// Performs the operation; on Apple's platforms, objects that it releases automatically don't outlive it.
-private func withAutoreleasePool(_ operation: () -> Void) {
-    #if canImport(ObjectiveC)
-    autoreleasepool(invoking: operation)
-    #else
-    operation()
-    #endif
 }

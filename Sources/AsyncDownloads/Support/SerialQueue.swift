@@ -1,14 +1,20 @@
+#if canImport(ObjectiveC)
+internal import ObjectiveC
+#endif
+
 /// A queue of operations that may wait, which are performed in order, one at a time.
 ///
-/// The operations run on ``BlockingThreads``. A queue of Dispatch would occupy a thread of its own, of which a process has
-/// at most 255.
+/// The operations run on ``BlockingThreads``. Each queue of Dispatch would occupy one of Dispatch's threads, of which a
+/// process has at most 255.
 final class SerialQueue: Sendable {
     private struct State {
-        var waiting: [BlockingThreads.Operation] = []
+        var waiting = Fifo<BlockingThreads.Operation>()
         /// The number of calls of ``suspend()`` without a call of ``resume()``.
         var suspensionCount = 0
         /// Whether a thread performs the operations, or is about to.
         var isRunning = false
+
+        var canBegin: Bool { suspensionCount == 0 && !waiting.isEmpty }
     }
 
     private let state = Mutex(State())
@@ -35,7 +41,7 @@ final class SerialQueue: Sendable {
     private func start(_ change: (inout State) -> Void) {
         let isStarting = state.withLock { state in
             change(&state)
-            guard !state.isRunning, state.suspensionCount == 0, !state.waiting.isEmpty else { return false }
+            guard !state.isRunning, state.canBegin else { return false }
             state.isRunning = true
             return true
         }
@@ -43,16 +49,22 @@ final class SerialQueue: Sendable {
     }
 
     private func run() {
-        while let operation = next() { operation() }
+        while let operation = next() { withAutoreleasePool(operation) }
     }
 
     private func next() -> BlockingThreads.Operation? {
         state.withLock { state in
-            guard state.suspensionCount == 0, !state.waiting.isEmpty else {
-                state.isRunning = false
-                return nil
-            }
-            return state.waiting.removeFirst()
+            state.isRunning = state.canBegin
+            return state.isRunning ? state.waiting.popFirst() : nil
         }
     }
+}
+
+/// Performs the operation; on Apple's platforms, autoreleased objects don't outlive it.
+func withAutoreleasePool(_ operation: () -> Void) {
+    #if canImport(ObjectiveC)
+    autoreleasepool(invoking: operation)
+    #else
+    operation()
+    #endif
 }

@@ -49,10 +49,8 @@ struct HostFairnessTests {
                     for try await outcome in fixture.downloader.batch(requests, limit: 10) { note(outcome) }
                 }
             }
-            // The clock stands still.
-            while finishedCount.withLock({ $0 }) < 10 { await Task.yield() }
-            run.cancel()
-            _ = await run.result
+            await stop(run) { finishedCount.withLock { $0 == 10 } }
+            #expect(finishedCount.withLock { $0 } == 10)
         }
     }
 
@@ -76,10 +74,20 @@ struct HostFairnessTests {
                     }
                 }
             }
-            // The clock stands still.
-            while finishedCount.withLock({ $0 }) < 100 { await Task.yield() }
-            batch.cancel()
-            _ = await batch.result
+            await stop(batch) { finishedCount.withLock { $0 == 100 } }
+            #expect(finishedCount.withLock { $0 } == 100)
         }
+    }
+
+    /// Cancels a batch when the condition holds, or the batch has ended; the clock stands still.
+    private func stop(_ batch: Task<Void, any Error>, when condition: () -> Bool) async {
+        let hasEnded = Mutex(false)
+        let end = Task {
+            _ = await batch.result
+            hasEnded.withLock { $0 = true }
+        }
+        while !condition(), !hasEnded.withLock({ $0 }) { await Task.yield() }
+        batch.cancel()
+        await end.value
     }
 }

@@ -34,23 +34,53 @@ import Testing
     @Test func `a suspended queue begins no operation until it is resumed as often`() async {
         let queue = SerialQueue()
         let events = Mutex<[String]>([])
+        queue.suspend()
+        queue.suspend()
         await withCheckedContinuation { done in
             queue.async {
-                queue.suspend()
-                queue.suspend()
-                queue.async {
-                    events.withLock { $0.append("operation") }
-                    done.resume()
-                }
-                events.withLock { $0.append("first") }
-                queue.resume()
+                events.withLock { $0.append("operation") }
+                done.resume()
+            }
+            queue.resume()
+            // Other operations of the same threads begin and end in the meantime.
+            let isDone = DispatchSemaphore(value: 0)
+            for _ in 0..<100 {
+                BlockingThreads.run { isDone.signal() }
+                isDone.wait()
+            }
+            events.withLock { $0.append("last call") }
+            queue.resume()
+        }
+        #expect(events.withLock(\.self) == ["last call", "operation"])
+    }
+
+    @Test func `operations never overlap while the queue is suspended and resumed`() async {
+        let queue = SerialQueue()
+        let running = Mutex(0)
+        let overlaps = Mutex(0)
+        await withCheckedContinuation { done in
+            let rest = Mutex(2000)
+            for _ in 0..<2000 {
                 BlockingThreads.run {
-                    events.withLock { $0.append("second") }
+                    queue.suspend()
+                    queue.async {
+                        let isAlone = running.withLock { running in
+                            running += 1
+                            return running == 1
+                        }
+                        if !isAlone { overlaps.withLock { $0 += 1 } }
+                        running.withLock { $0 -= 1 }
+                        let isLast = rest.withLock { rest in
+                            rest -= 1
+                            return rest == 0
+                        }
+                        if isLast { done.resume() }
+                    }
                     queue.resume()
                 }
             }
         }
-        #expect(events.withLock(\.self) == ["first", "second", "operation"])
+        #expect(overlaps.withLock(\.self) == 0)
     }
 
     @Test func `a queue that is resumed by its last operation continues`() async {

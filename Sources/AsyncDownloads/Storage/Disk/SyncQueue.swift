@@ -1,7 +1,5 @@
 internal import Dispatch
 
-private import class Foundation.Thread
-
 /// The syncs of short files and of directories, which threads perform in rounds.
 ///
 /// While a round of a ``Scope`` runs, requests for the next round are collected. A sync of a directory makes all names
@@ -69,8 +67,9 @@ final class SyncQueue: Sendable {
     private func start(_ scope: Scope) {
         switch scope {
         case .volume: BlockingThreads.run { self.run(scope) }
-        // The operations for which there is room may all be waiting for this sync, so it has its own thread.
-        case .directory: Thread.detachNewThread { self.run(scope) }
+        // The operations for which there is room may all be waiting for this sync, which would have to wait for a
+        // period of ``BlockingLoad`` then.
+        case .directory: SystemThread.start { self.run(scope) }
         }
     }
 
@@ -93,7 +92,7 @@ final class SyncQueue: Sendable {
         }
     }
 
-    /// Returns the requests of the next round; nil if there are none, so that the thread of the scope ends.
+    /// Returns the requests of the next round; nil if there are none, so that no thread serves the scope any more.
     private func next(_ scope: Scope) -> [Request]? {
         waiting.withLock { waiting in
             guard let requests = waiting[scope], !requests.isEmpty else {

@@ -193,7 +193,7 @@ final class TransferRegistry: Sendable {
         return try operation()
     }
 
-    /// Performs an operation like ``perform(_:)``, on a separate thread because it may wait for a disk.
+    /// Performs an operation like ``perform(_:)``, on a thread that may be blocked, because it may wait for a disk.
     func performBlocking<Value: Sendable>(
         _ operation: @escaping @Sendable () throws(DownloadError) -> Value
     ) async throws(DownloadError) -> Value {

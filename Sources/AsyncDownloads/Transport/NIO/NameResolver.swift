@@ -3,7 +3,7 @@ internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 
-/// A resolver of one name that calls getaddrinfo(3) on a thread of its own.
+/// A resolver of one name that calls getaddrinfo(3) on one of ``BlockingThreads``.
 ///
 /// NIO's resolver has one thread for each event loop. There, a name whose server doesn't answer for some seconds would
 /// delay the connections to all other hosts.
