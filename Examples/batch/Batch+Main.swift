@@ -12,6 +12,9 @@ extension Batch {
         #if canImport(Glibc)
         // Otherwise, glibc keeps unused memory in a heap for each of the threads that wait for disks.
         mallopt(M_ARENA_MAX, 2)
+        // Otherwise, glibc puts arrays into a heap that are as long as one that was freed. The tables of names grow, and
+        // their former memory would remain in the heap, in pieces.
+        mallopt(M_MMAP_THRESHOLD, 128 << 10)
         #endif
         var arguments = Array(CommandLine.arguments.dropFirst())
         // A parser that knows the names as subcommands takes them for URLs.

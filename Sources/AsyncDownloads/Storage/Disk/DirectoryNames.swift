@@ -129,8 +129,8 @@ package final class DirectoryNames: Sendable {
     /// Creates a record without names.
     ///
     /// - Parameter capacity: The number of names that the record keeps at least; it keeps twice that number at most. A
-    ///   dictionary with more than 98,304 entries would need twice the memory.
-    package init(capacity: Int = 98_000) {
+    ///   dictionary with more than 49,152 entries would need twice the memory.
+    package init(capacity: Int = 49_000) {
         self.capacity = capacity
     }
 
