@@ -62,6 +62,8 @@ struct HostFailureTests {
             _ = try await fixture.start("\(Self.bad)/first").file
             fixture.time.advance(by: .seconds(1))
             let downloads = (0..<40).map { fixture.start("\(Self.bad)/\($0)") }
+            // The outage begins with the first request that fails.
+            await fixture.waitUntilIdle()
             fixture.time.advance(by: .seconds(10))
             #expect(!downloads.contains { $0.state.isFinal })
             await fixture.advance { downloads.allSatisfy(\.state.isFinal) }

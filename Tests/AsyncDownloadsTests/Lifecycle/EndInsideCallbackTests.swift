@@ -48,6 +48,8 @@ struct EndInsideCallbackTests {
         let fixture = try Fixture()
         let download = try fixture.start()
         let exchange = await fixture.transport.exchange(0)
+        // The transfer's queue would perform the actions otherwise, and the closure below waits for the queue.
+        await fixture.downloader.waitUntilIdle()
         let transfer = try #require(fixture.downloader.liveTransfers.first).activate()
         fixture.disk.whenPartialIsCreated {
             switch interruption {
@@ -73,6 +75,8 @@ struct EndInsideCallbackTests {
         let fixture = try Fixture()
         let download = try fixture.start()
         let exchange = await fixture.transport.exchange(0)
+        // The transfer's queue would perform the actions otherwise, and the closure below waits for the queue.
+        await fixture.downloader.waitUntilIdle()
         exchange.answer(Self.object)
         exchange.deliver(10_000)
         let transfer = try #require(fixture.downloader.liveTransfers.first).activate()

@@ -45,6 +45,8 @@ struct RefusedHeadTests {
         let paused = downloader.start(DownloadRequest(from: url, to: file))
         paused.pause()
         let exchange = await engine.exchange(0)
+        // The thread that has started the exchange would perform the actions otherwise.
+        await downloader.waitUntilIdle()
         exchange.answer(Self.first)
         #expect(limited.state == .failed)
         #expect(exchange.isCancelled)

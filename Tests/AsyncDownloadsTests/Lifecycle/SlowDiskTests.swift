@@ -84,6 +84,8 @@ struct SlowDiskTests {
         let fixture = try Fixture()
         let download = fixture.downloader.start(try fixture.request("/0", to: "0.bin"))
         let exchange = await fixture.transport.exchange(0)
+        // The thread that has started the exchange would write otherwise.
+        await fixture.downloader.waitUntilIdle()
         await fixture.onEngine {
             exchange.answer(Self.object)
             exchange.deliver(10_000)

@@ -139,6 +139,8 @@ struct StructuredBatchTests {
             task.cancel()
             let error = await #expect(throws: DownloadError.self) { try await task.value }
             #expect(error?.code == .cancelled)
+            // The call may end before the last exchange is canceled.
+            await fixture.waitUntilIdle()
             #expect(fixture.downloader.callerCount == 0, "no download outlives the call")
             #expect(fixture.transport.exchanges.count == 4)
             #expect(requests.readCount == 4)
