@@ -10,7 +10,13 @@ extension Item {
             includingSecrets ? address.url.absoluteString : address.withoutCredentials
         }
         var lines = [text(address)]
-        if let output {
+        if let output, output.path != output.path.trimmingWhitespace() {
+            // In an indented line, spaces at the ends don't belong to the path.
+            var object = JSONLine()
+            object.add("url", text(address))
+            object.add("out", output.path)
+            lines = [object.description]
+        } else if let output {
             lines.append("  out=\(output.path)")
         } else {
             if let numberedName { lines.append("  name=\(numberedName)") }

@@ -122,6 +122,22 @@ internal import Testing
         #expect(try entries("http://a/x\n dir=sub\nhttp://a/y").map(\.item.path) == ["sub/x", "y"])
     }
 
+    @Test func `the manifest of an item keeps spaces at the ends of its path`() throws {
+        let text = """
+            {"url":"https://a/x","out":" sub/two words "}
+              checksum=sha-256=\(Self.digest)
+              public-header=Accept: text/csv
+            https://a/y
+              out=two words
+
+            """
+        let items = try entries(text).map(\.item)
+        #expect(items.map { $0.output?.path } == [" sub/two words ", "two words"])
+        let written = items.map { $0.manifestLines() }.joined()
+        #expect(written == text)
+        #expect(try entries(written).map(\.item) == items)
+    }
+
     @Test func `objects and URLs can alternate`() throws {
         let object = """
             {"url":"http://a/x","out":"n/m","sha256":"\(Self.digest.uppercased())","headers":{"B":"2","A":"1"},\
