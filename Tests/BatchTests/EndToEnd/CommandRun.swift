@@ -79,7 +79,7 @@ final class CommandRun: Sendable {
         process.environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.lowercased().hasSuffix("_proxy") && $0.key != "SSL_CERT_FILE" }
             .merging(["TMPDIR": folder.url.path]) { $1 }.merging(environment) { $1 }
-        process.standardInput = inputPipe
+        process.standardInput = inputPipe.fileHandleForReading
         process.standardOutput = output ?? outputPipe
         process.standardError = errorPipe
         let (exit, continuation) = AsyncStream.makeStream(of: Int32.self)
@@ -93,9 +93,10 @@ final class CommandRun: Sendable {
         self.lines = lines
         let (errorLines, errorContinuation) = AsyncStream.makeStream(of: String.self)
         self.errorLines = errorLines
-        try process.run()
+        // The text fits into the pipe's buffer; a pause before its end would be a reason to start what was read so far.
         try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try inputPipe.fileHandleForWriting.close()
+        try process.run()
         if output != nil { try outputPipe.fileHandleForWriting.close() }
         self.output = Self.read(outputPipe, lineContinuation)
         self.error = Self.read(errorPipe, errorContinuation)

@@ -9,13 +9,15 @@ internal import Testing
 
     @Test func `a host that never answers doesn't hold up the files of another one`() async throws {
         try await LoopbackServer.withServer { server in
-            server.serve(Resource(content, script: [[.holdHead]]), at: "held")
+            var held = Resource(content, script: [[.holdHead]])
+            held.repeatsLastStep = true
+            server.serve(held, at: "held")
             server.serve(Resource(content), at: "file")
             try await Folder.with { folder in
-                let held = (0..<100).map { "http://localhost:\(server.port)/held?\($0)\n" }
+                let silent = (0..<100).map { "http://localhost:\(server.port)/held?\($0)\n" }
                 let files = (0..<10).map { server.url("file").absoluteString + "?\($0)\n" }
                 let run = try CommandRun(
-                    ["-i", "-", "-j", "2", "--json"], in: folder, input: (held + files).joined())
+                    ["-i", "-", "-j", "2", "--json"], in: folder, input: (silent + files).joined())
                 var finishedCount = 0
                 for await line in run.lines where line.contains("\"event\":\"finished\"") {
                     finishedCount += 1
