@@ -8,6 +8,8 @@ struct ResultFile {
     private static let pieceLength = 1 << 16
 
     private let path: String
+    /// The name of the file in lowercase letters.
+    private let name: String
     private let temporary: String
     private let permissions: mode_t
     /// The descriptor of the process that the path names, such as standard output; nil for other paths.
@@ -31,6 +33,7 @@ struct ResultFile {
         // The target of a symbolic link is replaced, and not the link.
         let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         self.path = resolved.path
+        name = resolved.lastPathComponent.lowercased()
         if let temporary, unlink(temporary) != 0, errno != ENOENT {
             throw Misuse("\(temporary) cannot be replaced: \(Self.reason)", isUsage: false)
         }
@@ -52,6 +55,15 @@ struct ResultFile {
     mutating func add(_ text: String) {
         buffer += text.utf8
         if buffer.count >= Self.pieceLength { flush() }
+    }
+
+    /// Gives up the file if its path is that of a download's file, which must not be replaced.
+    mutating func protect(_ file: URL) {
+        // Only these names can be equal, on any volume.
+        guard file.lastPathComponent.lowercased() == name else { return }
+        let (own, other) = (Self.status(path), Self.status(file.path))
+        guard let own, let other, own.st_dev == other.st_dev, own.st_ino == other.st_ino else { return }
+        failure = Misuse("\(path) isn't written, because a download has this path", isUsage: false)
     }
 
     /// Writes the file, and returns the reason if that fails.
@@ -133,9 +145,11 @@ struct ResultFile {
     private static func isReplaceable(_ path: String) -> Bool { kind(path).map { $0 == S_IFREG } ?? true }
 
     /// Returns the type of the file at the path; nil if there is none.
-    private static func kind(_ path: String) -> mode_t? {
+    private static func kind(_ path: String) -> mode_t? { status(path).map { $0.st_mode & S_IFMT } }
+
+    private static func status(_ path: String) -> stat? {
         var status = stat()
-        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+        return stat(path, &status) == 0 ? status : nil
     }
 
     private static var reason: String { String(cString: strerror(errno)) }

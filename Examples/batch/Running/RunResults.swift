@@ -41,6 +41,11 @@ actor RunResults: ResultSink {
     }
 
     func take(_ event: RunEvent) {
+        if case .success(.finished(let file)) = event.what {
+            // Paths that the manifest names were compared before; this one may be the server's suggestion.
+            report?.protect(file.url)
+            failures?.protect(file.url)
+        }
         if event.isFailure { failures?.add(event.original.manifestLines()) }
         guard report != nil, let object = JSONLine(result: event, sha256: event.sha256) else { return }
         report?.add((hasDownloads ? ",\n    " : "\n    ") + object.description)

@@ -54,6 +54,25 @@ internal import Testing
         }
     }
 
+    @Test func `a report doesn't replace a file whose name the server suggests`() async throws {
+        try await LoopbackServer.withServer { server in
+            var resource = Resource(Self.contents[0], entityTag: "\"0\"")
+            resource.contentDisposition = "attachment; filename=report.json"
+            server.serve(resource, at: "file")
+            try await Folder.with { folder in
+                for _ in 0..<2 {
+                    let end = try await CommandRun(
+                        [server.url("file").absoluteString, "--report", "report.json"], in: folder
+                    ).end()
+                    #expect(end.status == 1)
+                    #expect(end.error.contains("isn't written, because a download has this path"), "\(end.error)")
+                    #expect(try folder.holds(Self.contents[0], at: "report.json"))
+                }
+                #expect(try folder.names() == ["report.json"])
+            }
+        }
+    }
+
     @Test func `without the first line, the others keep their files`() async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
