@@ -26,7 +26,7 @@ public import struct Foundation.URL
 /// of another user. A download that was begun in the old version isn't continued in the new one.
 ///
 /// Among all processes of one user, only one object at a time stages a destination. It holds a lock until it is published,
-/// discarded, closed, or released. All methods may be called on any thread. They access the disk on threads that may be blocked.
+/// discarded, closed, or released. All methods may be called on any thread. They access the disk on other threads.
 public final class StagedDirectory: Sendable {
     /// The directory that ``publish()`` replaces, without symbolic links.
     public let destination: URL

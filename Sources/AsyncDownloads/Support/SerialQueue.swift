@@ -1,7 +1,3 @@
-#if canImport(ObjectiveC)
-internal import ObjectiveC
-#endif
-
 /// A queue of operations that may wait, which are performed in order, one at a time.
 ///
 /// The operations run on ``BlockingThreads``. Each queue of Dispatch would occupy one of Dispatch's threads, of which a
@@ -58,13 +54,4 @@ final class SerialQueue: Sendable {
             return state.isRunning ? state.waiting.popFirst() : nil
         }
     }
-}
-
-/// Performs the operation; on Apple's platforms, autoreleased objects don't outlive it.
-func withAutoreleasePool(_ operation: () -> Void) {
-    #if canImport(ObjectiveC)
-    autoreleasepool(invoking: operation)
-    #else
-    operation()
-    #endif
 }

@@ -77,7 +77,7 @@ import Testing
         while threads != nil { await Task.yield() }
     }
 
-    @Test func `an operation is released when it has ended, although its thread goes on`() async {
+    @Test func `an operation is released when it has ended, although its thread continues`() async {
         final class Captured: Sendable {}
         let threads = BlockingThreads(width: 1)
         let release = DispatchSemaphore(value: 0)

@@ -92,7 +92,7 @@ final class SyncQueue: Sendable {
         }
     }
 
-    /// Returns the requests of the next round; nil if there are none, so that no thread serves the scope any more.
+    /// Returns the requests of the next round; nil if there are none, so that no thread serves the scope.
     private func next(_ scope: Scope) -> [Request]? {
         waiting.withLock { waiting in
             guard let requests = waiting[scope], !requests.isEmpty else {
