@@ -8,8 +8,6 @@ struct ResultFile {
     private static let pieceLength = 1 << 16
 
     private let path: String
-    /// The name of the file in lowercase letters.
-    private let name: String
     private let temporary: String
     private let permissions: mode_t
     /// The descriptor of the process that the path names, such as standard output; nil for other paths.
@@ -33,7 +31,6 @@ struct ResultFile {
         // The target of a symbolic link is replaced, and not the link.
         let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         self.path = resolved.path
-        name = resolved.lastPathComponent.lowercased()
         if let temporary, unlink(temporary) != 0, errno != ENOENT {
             throw Misuse("\(temporary) cannot be replaced: \(Self.reason)", isUsage: false)
         }
@@ -53,14 +50,14 @@ struct ResultFile {
 
     /// Adds text.
     mutating func add(_ text: String) {
+        guard failure == nil else { return }
         buffer += text.utf8
         if buffer.count >= Self.pieceLength { flush() }
     }
 
     /// Gives up the file if its path is that of a download's file, which must not be replaced.
     mutating func protect(_ file: URL) {
-        // Only these names can be equal, on any volume.
-        guard file.lastPathComponent.lowercased() == name else { return }
+        // Names aren't compared, because a volume may treat different ones as equal.
         let (own, other) = (Self.status(path), Self.status(file.path))
         guard let own, let other, own.st_dev == other.st_dev, own.st_ino == other.st_ino else { return }
         failure = Misuse("\(path) isn't written, because a download has this path", isUsage: false)
