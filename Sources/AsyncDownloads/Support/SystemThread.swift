@@ -29,6 +29,8 @@ enum SystemThread {
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         #if canImport(Darwin)
         pthread_attr_set_qos_class_np(&attributes, QOS_CLASS_USER_INITIATED, 0)
+        #endif
+        #if canImport(Darwin) || canImport(Musl)
         var thread: pthread_t?
         #else
         var thread = pthread_t()
