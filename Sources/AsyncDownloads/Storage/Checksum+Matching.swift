@@ -3,7 +3,8 @@ public import struct Foundation.URL
 extension Checksum {
     /// Returns whether the file has this digest.
     ///
-    /// The file is read on a separate thread. A symbolic link is followed.
+    /// The file is read on a separate thread; of a large number of files, at most eight for each core are open at a time.
+    /// A symbolic link is followed.
     ///
     /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/destinationUnusable`` if it isn't a regular file,
     ///   ``DownloadError/Code/permissionDenied`` or ``DownloadError/Code/storageFailure`` if it can't be read,
@@ -18,7 +19,7 @@ extension Checksum {
         let path = file.resolvingSymlinksInPath().filePath
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Result<Bool, DownloadError>, Never>) in
-                BlockingThreads.run {
+                BlockingThreads.readers.run {
                     continuation.resume(
                         returning: Result { () throws(DownloadError) in
                             try matches(path) { !cancellation.isCanceled.withLock { $0 } }

@@ -5,6 +5,8 @@
 struct BlockingLoad: Sendable {
     /// The number of operations that may count at a time if none takes long.
     let width: Int
+    /// The maximum number of operations that run at a time, including those that take long.
+    let maximum: Int
     private var period = 0
     /// The number of running operations that began in this period.
     private var recentCount = 0
@@ -13,12 +15,15 @@ struct BlockingLoad: Sendable {
     /// The number of running operations that take long.
     private var longCount = 0
 
-    init(width: Int) {
-        self.width = width
+    init(width: Int, maximum: Int = .max) {
+        (self.width, self.maximum) = (width, maximum)
     }
 
     /// Whether another operation may begin.
-    var hasRoom: Bool { recentCount + olderCount < width + longCount }
+    var hasRoom: Bool {
+        let counted = recentCount + olderCount
+        return counted < width + longCount && counted + longCount < maximum
+    }
 
     /// Counts an operation, and returns the period in which it begins.
     mutating func begin() -> Int {

@@ -1,4 +1,5 @@
 internal import Dispatch
+
 internal import class Foundation.ProcessInfo
 
 /// The threads that perform operations that may wait: for a disk, for a name server, or for another operation.
@@ -6,11 +7,15 @@ internal import class Foundation.ProcessInfo
 /// A few threads perform all operations, because a thread for each one takes more memory and processor time than a
 /// short operation. Operations that take long are assumed to be waiting, and more threads start, twice as many each
 /// time. So operations may wait for one another, and a volume that doesn't respond delays the operations of other
-/// volumes for a fraction of a second only. The number of threads has no limit.
+/// volumes for a fraction of a second only. The number of threads that all parts of the library share has no limit.
 final class BlockingThreads: Sendable {
     typealias Operation = @Sendable () -> Void
 
-    private static let shared = BlockingThreads(width: max(8, 4 * ProcessInfo.processInfo.activeProcessorCount))
+    private static let coreCount = ProcessInfo.processInfo.activeProcessorCount
+    private static let shared = BlockingThreads(width: max(8, 4 * coreCount))
+
+    /// The threads that read whole files: such an operation takes long because it uses the processor.
+    static let readers = BlockingThreads(width: coreCount, maximum: 8 * coreCount)
 
     /// The length of a period of ``BlockingLoad``.
     private static let period = DispatchTimeInterval.milliseconds(10)
@@ -44,15 +49,21 @@ final class BlockingThreads: Sendable {
 
     private let state: Mutex<State>
     private let idleTime: DispatchTimeInterval
+    private let startThread: @Sendable (@escaping Operation) -> Bool
 
     /// Creates a group of threads; each thread starts when it is needed.
     ///
     /// - Parameters:
     ///   - width: The number of operations that run at a time, not counting those that take long.
+    ///   - maximum: The maximum number of operations that run at a time. With one, operations must not wait for others.
     ///   - idleTime: The time after which a thread without work ends.
-    init(width: Int, idleTime: DispatchTimeInterval = .seconds(5)) {
-        state = Mutex(State(load: BlockingLoad(width: width)))
-        self.idleTime = idleTime
+    ///   - startThread: A function that starts a thread, and returns false if the system has refused it.
+    init(
+        width: Int, maximum: Int = .max, idleTime: DispatchTimeInterval = .seconds(5),
+        startThread: @escaping @Sendable (@escaping Operation) -> Bool = { SystemThread.startIfPossible($0) }
+    ) {
+        state = Mutex(State(load: BlockingLoad(width: width, maximum: maximum)))
+        (self.idleTime, self.startThread) = (idleTime, startThread)
     }
 
     /// Performs the operation on a thread that may be blocked.
@@ -62,29 +73,32 @@ final class BlockingThreads: Sendable {
 
     /// Performs the operation on one of these threads.
     func run(_ operation: @escaping Operation) {
-        let (worker, work) = state.withLock { state -> (Worker?, Work?) in
+        var next = state.withLock { state in
             state.waiting.append(operation)
-            if let work = state.begin() { return (state.idle.popLast(), work) }
-            guard !state.isWatched else { return (nil, nil) }
-            state.isWatched = true
-            return (state.idle.popLast(), .watch)
+            return state.next()
         }
-        if let work { give(work, to: worker) }
+        while let (work, idle) = next, !give(work, to: idle) {
+            // Other threads may perform the operation in the meantime, and the one that watches also tries again.
+            SystemThread.pause()
+            next = state.withLock { $0.isWatched ? nil : $0.next() }
+        }
     }
 
-    /// Gives the work to the idle thread, or to a new one.
-    private func give(_ work: Work, to idle: Worker?) {
+    /// Gives the work to the idle thread, or to a new one; takes it back and returns false if the system refuses it.
+    private func give(_ work: Work, to idle: Worker?) -> Bool {
         let worker = idle ?? Worker()
         worker.give(work)
         guard idle == nil else {
             worker.signal.signal()
-            return
+            return true
         }
-        SystemThread.start { [self] in
+        let isStarted = startThread { [self] in
             repeat {
                 while performWork(of: worker) {}
             } while isGivenWork(worker)
         }
+        if !isStarted { state.withLock { $0.takeBack(work) } }
+        return isStarted
     }
 
     /// Performs the work of a thread; returns whether the thread has taken other work, and false if it is idle.
@@ -116,17 +130,15 @@ final class BlockingThreads: Sendable {
         while true {
             // Nothing signals this semaphore while the thread has work.
             _ = worker.signal.wait(timeout: .now() + Self.period)
-            let started = state.withLock { state -> [(Worker?, Work)]? in
+            let isDone = state.withLock { state in
                 state.load.endPeriod()
-                var started: [(Worker?, Work)] = []
-                while let work = state.begin() { started.append((state.idle.popLast(), work)) }
-                guard started.isEmpty, state.waiting.isEmpty else { return started }
+                guard state.waiting.isEmpty else { return false }
                 state.isWatched = false
                 state.idle.append(worker)
-                return nil
+                return true
             }
-            guard let started else { return }
-            for (idle, work) in started { give(work, to: idle) }
+            if isDone { return }
+            while let (work, idle) = state.withLock({ $0.beginOnIdle() }), give(work, to: idle) {}
         }
     }
 
@@ -150,5 +162,29 @@ extension BlockingThreads.State {
     fileprivate mutating func begin() -> BlockingThreads.Work? {
         guard load.hasRoom, let operation = waiting.popFirst() else { return nil }
         return .perform(operation, period: load.begin())
+    }
+
+    /// Takes the next waiting operation, and the idle thread that performs it, if there is one.
+    fileprivate mutating func beginOnIdle() -> (work: BlockingThreads.Work, idle: BlockingThreads.Worker?)? {
+        begin().map { ($0, idle.popLast()) }
+    }
+
+    /// Takes the next work, which is to watch if an operation waits for room and no thread watches.
+    fileprivate mutating func next() -> (work: BlockingThreads.Work, idle: BlockingThreads.Worker?)? {
+        if let started = beginOnIdle() { return started }
+        guard !waiting.isEmpty, !isWatched else { return nil }
+        isWatched = true
+        return (.watch, idle.popLast())
+    }
+
+    /// Undoes the beginning of work for which there is no thread.
+    fileprivate mutating func takeBack(_ work: BlockingThreads.Work) {
+        switch work {
+        case .perform(let operation, let period):
+            load.end(begunIn: period)
+            waiting.putBack(operation)
+        case .watch:
+            isWatched = false
+        }
     }
 }

@@ -12,6 +12,9 @@ struct Fifo<Element> {
     /// Adds an element.
     mutating func append(_ element: Element) { added.append(element) }
 
+    /// Adds an element that is removed first.
+    mutating func putBack(_ element: Element) { reversed.append(element) }
+
     /// Removes the oldest element, and returns it; nil if there is none.
     mutating func popFirst() -> Element? {
         if reversed.isEmpty, !added.isEmpty { (reversed, added) = (added.reversed(), []) }

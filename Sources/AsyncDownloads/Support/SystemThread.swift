@@ -18,11 +18,16 @@ enum SystemThread {
         }
     }
 
-    /// The time, in microseconds, after which a thread that the system has refused is requested again.
-    private static let pause: UInt32 = 10_000
-
     /// Starts a thread that calls `body`; waits as long as the system has no resources for another thread.
     static func start(_ body: @escaping @Sendable () -> Void) {
+        while !startIfPossible(body) { pause() }
+    }
+
+    /// Waits until a thread that the system has refused may be requested again.
+    static func pause() { usleep(10_000) }
+
+    /// Starts a thread that calls `body`; returns false if the system has no resources for another thread.
+    static func startIfPossible(_ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -35,8 +40,12 @@ enum SystemThread {
         #else
         var thread = pthread_t()
         #endif
-        let context = Unmanaged.passRetained(Body(body)).toOpaque()
-        while pthread_create(&thread, &attributes, { SystemThread.run($0) }, context) != 0 { usleep(pause) }
+        let context = Unmanaged.passRetained(Body(body))
+        guard pthread_create(&thread, &attributes, { SystemThread.run($0) }, context.toOpaque()) == 0 else {
+            context.release()
+            return false
+        }
+        return true
     }
 
     private static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

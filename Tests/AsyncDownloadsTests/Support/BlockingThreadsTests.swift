@@ -95,6 +95,65 @@ import Testing
         release.signal()
     }
 
+    @Test func `operations are performed by the threads that exist while the system refuses others`() async {
+        let (began, continuation) = AsyncStream.makeStream(of: Int.self)
+        let isStarted = Mutex(false)
+        let threads = BlockingThreads(width: 4) { body in
+            let isFirst = isStarted.withLock { isStarted in
+                defer { isStarted = true }
+                return !isStarted
+            }
+            return isFirst && SystemThread.startIfPossible(body)
+        }
+        for number in 0..<20 { threads.run { continuation.yield(number) } }
+        var numbers: [Int] = []
+        for await number in began.prefix(20) { numbers.append(number) }
+        #expect(numbers.sorted() == Array(0..<20))
+    }
+
+    @Test func `operations begin when the system no longer refuses threads`() async {
+        let threads = RefusedThreads()
+        let (began, continuation) = AsyncStream.makeStream(of: Int.self)
+        let release = DispatchSemaphore(value: 0)
+        let blocking = BlockingThreads(width: 1) { threads.start($0) }
+        // Each thread is refused three times; all operations are blocked, so each needs its own.
+        for number in 0..<6 {
+            blocking.run {
+                continuation.yield(number)
+                release.wait()
+            }
+        }
+        var numbers: [Int] = []
+        for await number in began.prefix(6) { numbers.append(number) }
+        #expect(numbers.sorted() == Array(0..<6))
+        for _ in numbers { release.signal() }
+        #expect(threads.refusalCount >= 21, "for the six operations and for the thread that watches")
+    }
+
+    @Test func `no more operations than permitted are performed at a time, however long they take`() async {
+        let threads = BlockingThreads(width: 2, maximum: 3)
+        let (ended, continuation) = AsyncStream.makeStream(of: Int.self)
+        let release = DispatchSemaphore(value: 0)
+        let running = Mutex((now: 0, most: 0))
+        for number in 0..<9 {
+            threads.run {
+                let isThird = running.withLock { running in
+                    running.now += 1
+                    running.most = max(running.most, running.now)
+                    return running.now == 3
+                }
+                // Three operations run at a time only if the first two take long.
+                if isThird { for _ in 0..<9 { release.signal() } }
+                release.wait()
+                running.withLock { $0.now -= 1 }
+                continuation.yield(number)
+            }
+        }
+        var count = 0
+        for await _ in ended.prefix(9) { count += 1 }
+        #expect(running.withLock(\.most) == 3)
+    }
+
     @Test func `an operation counts until it has run through a whole period, and permits another one then`() {
         var load = BlockingLoad(width: 2)
         let first = load.begin()
@@ -129,5 +188,20 @@ import Testing
             load.endPeriod()
         }
         #expect(counts == [8, 16, 32, 64])
+    }
+}
+
+/// A source of threads that refuses each thread three times.
+private final class RefusedThreads: Sendable {
+    private let count = Mutex(0)
+
+    var refusalCount: Int { count.withLock { $0 - $0 / 4 } }
+
+    func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        return number.isMultiple(of: 4) && SystemThread.startIfPossible(body)
     }
 }
