@@ -47,7 +47,9 @@ struct DemoFile: Sendable {
         case 2 << 20:
             DemoFile(name: "busy.bin", content: content, part: .busy, faults: [.retryAfter("1")])
         case 4 << 20:
-            DemoFile(name: "shared.bin", content: content, part: .sharedTransfer)
+            // The transfer lasts until the second download has started.
+            DemoFile(
+                name: "shared.bin", content: content, part: .sharedTransfer, faults: [.delayHead(.seconds(1))])
         case 8 << 20:
             DemoFile(name: "lost.bin", content: content, part: .connectionLost, faults: [.cut(after: interruption)])
         case 16 << 20:

@@ -81,7 +81,7 @@ final class SuspensionGuard: Sendable {
         park()
     }
 
-    /// Pauses all running subscribers, and waits up to four seconds until their files are closed.
+    /// Pauses all running subscribers, and waits until their files are closed, or the time for that has passed.
     private func park() {
         let transfers = registry.transfers
         var parked: [(transfer: TransferSlot, id: SubscriberID)] = []
@@ -101,7 +101,7 @@ final class SuspensionGuard: Sendable {
             busy.enter()
             transfer.whenResting { busy.leave() }
         }
-        _ = busy.wait(timeout: .now() + 4)
+        _ = busy.wait(timeout: .now() + lifecycle.closingTime)
     }
 
     private func resumeParked() {

@@ -1,3 +1,5 @@
+import Dispatch
+
 @testable import AsyncDownloads
 
 /// The life cycle of an app that a test controls.
@@ -19,6 +21,7 @@ final class ManualLifecycle: AppLifecycle {
     }
 
     let needsActivities = true
+    let closingTime = DispatchTimeInterval.never
 
     var isInForeground: Bool { state.withLock { $0.isInForeground } }
 

@@ -49,7 +49,6 @@ struct WaitingTests {
         }
         while downloads.contains(where: { $0.state != .retrying }) { await Task.yield() }
         while disk.openCount > 0 { await Task.yield() }
-        #expect(disk.largestOpenCount <= 64, "the ones with a permit, and those being closed")
         // A transfer sets the timer of its retry after it has closed its file, and then is idle. The number of timers doesn't show
         // that: the ones that watch the exchanges are pending, too.
         while !downloader.liveTransfers.allSatisfy(\.isIdle) { await Task.yield() }

@@ -1,3 +1,5 @@
+package import Dispatch
+
 /// The port to the life cycle of the app that contains this process.
 package protocol AppLifecycle: Sendable {
     /// Whether the app is in the foreground, or is a program that has no background.
@@ -5,6 +7,9 @@ package protocol AppLifecycle: Sendable {
 
     /// Whether an activity is needed to keep the system from suspending the process.
     var needsActivities: Bool { get }
+
+    /// The time for which the closure that is called before a suspension may wait.
+    var closingTime: DispatchTimeInterval { get }
 
     /// Calls `body` with each later change, on any thread, until the result is released or canceled.
     func observe(_ body: @escaping @Sendable (LifecycleChange) -> Void) -> any ScheduledAction
@@ -15,6 +20,11 @@ package protocol AppLifecycle: Sendable {
     ///   process may be suspended as soon as it has returned.
     /// - Returns: A value that ends the activity when it is canceled.
     func beginActivity(_ reason: String, expired: @escaping @Sendable () -> Void) -> any ScheduledAction
+}
+
+extension AppLifecycle {
+    // The system gives an app about five seconds.
+    package var closingTime: DispatchTimeInterval { .seconds(4) }
 }
 
 /// A change in the life cycle of an app.

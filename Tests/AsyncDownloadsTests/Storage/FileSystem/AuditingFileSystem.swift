@@ -7,7 +7,6 @@
 struct AuditingFileSystem: ForwardingFileSystem {
     private struct State {
         var open: Set<Int32> = []
-        var largestOpenCount = 0
         var violations: [String] = []
         var createdPartialCount = 0
         var whenPartialIsCreated: (@Sendable () -> Void)?
@@ -26,8 +25,6 @@ struct AuditingFileSystem: ForwardingFileSystem {
     var violations: [String] { record.state.withLock { $0.violations } }
     /// The number of open descriptors.
     var openCount: Int { record.state.withLock { $0.open.count } }
-    /// The largest number of descriptors that were open at the same time.
-    var largestOpenCount: Int { record.state.withLock { $0.largestOpenCount } }
     /// The number of partial files that were created.
     var createdPartialCount: Int { record.state.withLock { $0.createdPartialCount } }
 
@@ -47,7 +44,6 @@ struct AuditingFileSystem: ForwardingFileSystem {
             Result { () throws(FileFailure) in
                 let file = try base.open(path, purpose)
                 state.open.insert(file.number)
-                state.largestOpenCount = max(state.largestOpenCount, state.open.count)
                 return file
             }
         }
