@@ -17,6 +17,8 @@ struct ResultFile {
     private let spool: Int32
     private var buffer: [UInt8] = []
     private var failure: Misuse?
+    /// Whether the path is that of a download's file, which must not be replaced.
+    private var isOccupied = false
 
     /// Prepares a file.
     ///
@@ -55,12 +57,12 @@ struct ResultFile {
         if buffer.count >= Self.pieceLength { flush() }
     }
 
-    /// Gives up the file if its path is that of a download's file, which must not be replaced.
+    /// Writes the results to another path if this one is that of a download's file, which must not be replaced.
     mutating func protect(_ file: URL) {
         // Names aren't compared, because a volume may treat different ones as equal.
         let (own, other) = (Self.status(path), Self.status(file.path))
         guard let own, let other, own.st_dev == other.st_dev, own.st_ino == other.st_ino else { return }
-        failure = Misuse("\(path) isn't written, because a download has this path", isUsage: false)
+        isOccupied = true
     }
 
     /// Writes the file, and returns the reason if that fails.
@@ -92,6 +94,11 @@ struct ResultFile {
                 guard file.isFile(at: temporary) else {
                     throw Misuse("\(path) is being written by another process", isUsage: false)
                 }
+                if isOccupied {
+                    let other = try nameBeside(file)
+                    throw Misuse(
+                        "\(path) is the file of a download, so the results are in \(other) instead", isUsage: false)
+                }
                 guard rename(temporary, path) == 0 else { throw file.failure }
             } catch {
                 if file.isFile(at: temporary) { unlink(temporary) }
@@ -101,6 +108,16 @@ struct ResultFile {
         } catch {
             return error
         }
+    }
+
+    /// Gives the temporary file a second name, which is the path with the first number that isn't in use.
+    private func nameBeside(_ file: OutputFile) throws(Misuse) -> String {
+        var number = 1
+        while link(temporary, "\(path).\(number)") != 0 {
+            guard errno == EEXIST else { throw file.failure }
+            number += 1
+        }
+        return "\(path).\(number)"
     }
 
     private func write(_ header: String, _ trailer: String, to file: OutputFile) throws(Misuse) {
