@@ -15,19 +15,18 @@ extension Checksum {
             throw DownloadError(.invalidRequest, "the checksum is not one of \(algorithm.rawValue)")
         }
         guard file.isFileURL else { throw DownloadError(.invalidRequest, "not a file URL") }
-        let cancellation = Cancellation()
+        let answer = MatchAnswer()
         let path = file.resolvingSymlinksInPath().filePath
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Result<Bool, DownloadError>, Never>) in
+                answer.await(continuation)
                 BlockingThreads.readers.run {
-                    continuation.resume(
-                        returning: Result { () throws(DownloadError) in
-                            try matches(path) { !cancellation.isCanceled.withLock { $0 } }
-                        })
+                    guard answer.isWanted else { return }
+                    answer.give(Result { () throws(DownloadError) in try matches(path) { answer.isWanted } })
                 }
             }
         } onCancel: {
-            cancellation.isCanceled.withLock { $0 = true }
+            answer.give(.failure(DownloadError(.cancelled)))
         }
         return try result.get()
     }
@@ -52,7 +51,37 @@ extension Checksum {
     }
 }
 
-/// The cancellation of the task that waits for a file to be read.
-private final class Cancellation: Sendable {
-    let isCanceled = Mutex(false)
+/// The answer to the task that waits for a file to be read, which is given once.
+private final class MatchAnswer: Sendable {
+    typealias Value = Result<Bool, DownloadError>
+
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Value, Never>)
+        /// Given before the task waited for it, or afterward.
+        case given(Value)
+    }
+
+    private let state = Mutex(State.open)
+
+    /// Whether the answer hasn't been given.
+    var isWanted: Bool { state.withLock { if case .given = $0 { false } else { true } } }
+
+    func await(_ continuation: CheckedContinuation<Value, Never>) {
+        let given = state.withLock { state -> Value? in
+            if case .given(let value) = state { return value }
+            state = .awaited(continuation)
+            return nil
+        }
+        if let given { continuation.resume(returning: given) }
+    }
+
+    func give(_ value: Value) {
+        let continuation = state.withLock { state -> CheckedContinuation<Value, Never>? in
+            defer { if case .given = state {} else { state = .given(value) } }
+            if case .awaited(let continuation) = state { return continuation }
+            return nil
+        }
+        continuation?.resume(returning: value)
+    }
 }

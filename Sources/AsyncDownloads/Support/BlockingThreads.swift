@@ -55,7 +55,8 @@ final class BlockingThreads: Sendable {
     ///
     /// - Parameters:
     ///   - width: The number of operations that run at a time, not counting those that take long.
-    ///   - maximum: The maximum number of operations that run at a time. With one, operations must not wait for others.
+    ///   - maximum: The maximum number of operations that run at a time. If there is one, operations must not wait for
+    ///     one another.
     ///   - idleTime: The time after which a thread without work ends.
     ///   - startThread: A function that starts a thread, and returns false if the system has refused it.
     init(
@@ -78,9 +79,9 @@ final class BlockingThreads: Sendable {
             return state.next()
         }
         while let (work, idle) = next, !give(work, to: idle) {
-            // Other threads may perform the operation in the meantime, and the one that watches also tries again.
+            // Other threads may perform the operation in the meantime.
             SystemThread.pause()
-            next = state.withLock { $0.isWatched ? nil : $0.next() }
+            next = state.withLock { $0.next() }
         }
     }
 
