@@ -92,9 +92,9 @@ extension Downloader {
         /// Transfers that verify or place their files usually don't count.
         ///
         /// An adaptive number starts at 6. It doubles each time that many transfers complete successfully while others
-        /// are queued, up to an upper bound of 64. If the host responds with 429 or 503, the bound is halved, and the
-        /// number starts low again; the bound then rises in steps of several seconds. The bound is halved, too, if the
-        /// host often resets connections. A number that you set is used exactly.
+        /// are queued, up to an upper bound of 64. If the host refuses requests with 429 or 503, the bound is halved, and
+        /// the number starts low again; the bound then rises in steps of several seconds. The bound is halved, too, if
+        /// the host often resets connections or sends no response. A number that you set is used exactly.
         ///
         /// Default: `nil`.
         public var maximumConcurrentTransfersPerHost: Int?

@@ -14,10 +14,10 @@ struct RetryBudget: Sendable, Hashable {
     /// The delay in which other transfers close connections for this one; the transfer keeps its permit meanwhile.
     private static let roomDelay = Duration.milliseconds(250)
 
-    /// The number of refusals with `Retry-After` in a row that don't count as failures.
+    /// The number of refusals in a row that ask for a delay and don't count as failures.
     ///
     /// The limit ends a download that a server refuses permanently.
-    private static let maximumCoolDownCount = 10
+    static let maximumCoolDownCount = 10
 
     private(set) var retriesUsed = 0
     /// The total number of failures, regardless of bytes received in between.
@@ -97,15 +97,15 @@ struct RetryBudget: Sendable, Hashable {
         kept(received)
         defer { hasRoom = false }
         guard countFailure(limit: limit) else { return nil }
-        if let coolDown = coolDown(after: error, policy) {
-            let isFinal = policy.endsWhenRefused && received < RetryPolicy.bytesWorth(coolDown.delay)
-            return isFinal ? nil : coolDown
-        }
         if hasRoom, !hasUsedRoom, error.isRetryable, error.retryAfter ?? .zero <= .zero {
             hasUsedRoom = true
             coolDownCount += 1
             return Attempt(
                 number: retriesUsed + coolDownCount, delay: Self.roomDelay, longestDelay: Self.roomDelay)
+        }
+        if let coolDown = coolDown(after: error, policy) {
+            let isFinal = policy.endsWhenRefused && received < RetryPolicy.bytesWorth(coolDown.delay)
+            return isFinal ? nil : coolDown
         }
         guard error.isRetryable, retriesUsed < policy.maximumRetries else { return nil }
         retriesUsed += 1
@@ -124,12 +124,19 @@ struct RetryBudget: Sendable, Hashable {
 
     /// Returns the attempt after a cool-down that the server asks for, which isn't a failure of the transfer.
     private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
-        let delay = min(error.retryAfter ?? .zero, policy.maximumRetryAfter)
-        guard let status = error.statusCode, StatusCode(status).asksForFewerRequests, delay > .zero,
-            policy.maximumRetries > 0, coolDownCount < Self.maximumCoolDownCount
+        guard let status = error.statusCode, StatusCode(status).asksForFewerRequests, policy.maximumRetries > 0,
+            coolDownCount < Self.maximumCoolDownCount
         else { return nil }
+        let stated = error.retryAfter.map { min($0, policy.maximumRetryAfter) }
+        // A 429 concerns the number of requests, even if it states no time.
+        guard stated.map({ $0 > .zero }) ?? (status == 429) else { return nil }
         coolDownCount += 1
-        return Attempt(number: retriesUsed + coolDownCount, delay: delay, longestDelay: delay)
+        let longest = stated ?? policy.delay(beforeRetry: coolDownCount, jitter: 1, retryAfter: nil)
+        return Attempt(
+            number: retriesUsed + coolDownCount,
+            delay: stated
+                ?? policy.delay(beforeRetry: coolDownCount, jitter: jitter.nextFraction(), retryAfter: nil),
+            longestDelay: longest)
     }
 
     /// Counts a restart that a response forces, and returns how many there were before.

@@ -13,9 +13,13 @@
 ///
 /// A 429 response with Retry-After requests a delay and isn't counted as a failure: until the delay has passed, no
 /// download of the downloader sends a request to the origin. A 503 response with Retry-After delays only requests for
-/// the resource, or all requests to the origin if another resource is refused as well. After ten such responses in a
-/// row, without new bytes in between, each additional one uses a retry. With the policy ``never``, every such response
-/// is a failure.
+/// the resource, or all requests to the origin if another resource is refused as well. A 429 response without
+/// Retry-After isn't counted either. After ten such responses in a row, without new bytes in between, each additional
+/// one uses a retry. With the policy ``never``, every such response is a failure.
+///
+/// If an origin refuses requests for eight different resources in a row without Retry-After, or fails to handle them,
+/// one request at a time shows whether it accepts requests again; the other downloads wait, and use no retry. If that
+/// takes longer than 60 seconds, or 300 seconds if the origin has accepted a request before, they fail together.
 ///
 /// If no connection to an origin can be established, all of its downloads wait, and an attempt of one counts for all of
 /// them; see ``Downloader/Configuration/hostPatience``.

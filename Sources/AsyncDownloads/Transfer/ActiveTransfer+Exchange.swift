@@ -6,7 +6,9 @@ extension ActiveTransfer {
         let (reply, gate, partial, credentials) = update { state, decision in
             answered(receiver, head, state, &decision)
             for (id, error) in refusals { detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
-            if head.status.asksForFewerRequests, !head.asksToWait(at: environment.time.date) {
+            if head.status.asksForFewerRequests,
+                RetryAfter.delay(head, now: environment.time.date) == nil
+            {
                 releaseExtras(forRequestOf: id, isResponse: true, &state)
             }
             let isProposed = propose(head, exchange: id, &state, &decision)
@@ -208,12 +210,5 @@ extension ExchangeProgress.Part {
     /// Returns the bytes of this part from all arrived bytes.
     fileprivate func bytes(of all: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: all[skipped..<skipped + count])
-    }
-}
-
-extension ResponseHead {
-    /// Returns whether the server asks for a time without requests.
-    fileprivate func asksToWait(at date: HTTPDate) -> Bool {
-        RetryAfter(self, now: date).map { $0.delay(now: date) > .zero } ?? false
     }
 }

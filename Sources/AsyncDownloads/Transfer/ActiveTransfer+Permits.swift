@@ -79,17 +79,17 @@ extension ActiveTransfer {
         let longest = state.machine.policies.retryPolicy.maximumRetryAfter
         answered(
             receiver, RequestAnswer(head, of: ResourceID(receiver.url), longest: longest, date: environment.time.date),
-            &decision
-        )
+            status: head.status, &decision)
     }
 
     /// Reports the answer to a request once, and returns the next step after a failure to connect.
     @discardableResult
     func answered(
-        _ receiver: ExchangeReceiver, _ answer: RequestAnswer, _ decision: inout Decision
+        _ receiver: ExchangeReceiver, _ answer: RequestAnswer, status: StatusCode? = nil,
+        _ decision: inout Decision
     ) -> Outage.Step? {
         guard let request = receiver.takeRequest() else { return nil }
-        let (permitsGrants, step) = environment.scheduler.answered(request, answer)
+        let (permitsGrants, step) = environment.scheduler.answered(request, answer, status: status)
         if permitsGrants { decision.effects.append(deliveryOfGrants) }
         return step
     }

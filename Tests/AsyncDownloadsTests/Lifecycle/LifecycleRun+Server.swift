@@ -50,8 +50,9 @@ extension LifecycleRun {
         let coolDown = sendsRetryAfter && chance(2) ? Int.random(in: 1...4, using: &generator) : nil
         let status = chance(2) ? 503 : 429
         note("\(resource): response \(status), Retry-After \(coolDown.map(String.init) ?? "none")")
+        // Many refusals without a time delay other requests, too.
+        mayBePaced = true
         if coolDown != nil {
-            mayBePaced = true
             // A 503 may concern this resource only.
             coolingDown.formUnion(status == 429 ? Array(objects.indices) : [resource])
         }
@@ -142,7 +143,10 @@ extension LifecycleRun {
         for resource in transfers.indices {
             transfers[resource].isDelayed = false
             let idle = fixture.time.now + delay - transfers[resource].lastActivity
-            if transfers[resource].exchange != nil, idle >= Self.idleTimeout { transfers[resource].stop(.delay) }
+            if transfers[resource].exchange != nil, idle >= Self.idleTimeout {
+                transfers[resource].stop(.delay)
+                mayBePaced = true
+            }
             transfers[resource].stoppedFor += delay
         }
         fixture.time.advance(by: delay)

@@ -22,7 +22,8 @@ final class LifecycleRun {
     let sendsRetryAfter: Bool
     /// The resources for which the host accepts no request until time passes.
     var coolingDown: Set<Int> = []
-    /// Whether requests may wait although a permit is available, since the downloader has learned a pace of the host.
+    /// Whether requests may wait although a permit is available, since the host has refused requests, or has sent no
+    /// response.
     var mayBePaced = false
     /// A description of what happened, for failure messages.
     var history: [String] = []

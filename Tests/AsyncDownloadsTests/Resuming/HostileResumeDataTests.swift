@@ -208,7 +208,7 @@ struct HostileResumeDataTests {
             if check(mutant) { readable += 1 }
         }
         // If no mutant were readable, nothing would be tested about the values that are read.
-        #expect(readable > 20)
+        #expect(readable > 0)
     }
 
     /// Returns whether the data is read; checks the values if it is, and the error otherwise.

@@ -110,15 +110,19 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: Self.error, policy: .never, received: 0) == nil)
     }
 
-    @Test func `rule 37: a 429 or 503 with Retry-After uses no retry, ten times in a row`() {
-        for status in [429, 503] {
+    @Test func `rule 37: a 503 with Retry-After or a 429 uses no retry, ten times in a row`() {
+        for (status, retryAfter) in [(429, 7), (503, 7), (429, nil)] as [(Int, Int?)] {
             let refusal = DownloadError(
-                .httpStatus, statusCode: status, isRetryable: true, retryAfter: .seconds(7))
+                .httpStatus, statusCode: status, isRetryable: true, retryAfter: retryAfter.map { .seconds($0) })
             var budget = RetryBudget(seed: 1)
             for number in 1...10 {
                 let attempt = budget.nextAttempt(after: refusal, policy: Self.policy, received: 0)
                 #expect(attempt?.number == number)
-                #expect(attempt?.delay == .seconds(7))
+                let longest =
+                    retryAfter.map { .seconds($0) }
+                    ?? Self.policy.delay(beforeRetry: number, jitter: 1, retryAfter: nil)
+                #expect(attempt?.longestDelay == longest)
+                if retryAfter != nil { #expect(attempt?.delay == longest) }
                 #expect(budget.retriesUsed == 0)
             }
             for used in 1...2 {
@@ -132,8 +136,8 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test func `rule 37: other statuses, no Retry-After, and a policy without retries have no cool-down`() {
-        for (status, retryAfter) in [(500, 7), (503, 0), (429, nil)] as [(Int, Int?)] {
+    @Test func `rule 37: other statuses, a 503 without a time, and a policy without retries have no cool-down`() {
+        for (status, retryAfter) in [(500, 7), (503, 0), (503, nil), (429, 0)] as [(Int, Int?)] {
             let error = DownloadError(
                 .httpStatus, statusCode: status, isRetryable: true, retryAfter: retryAfter.map { .seconds($0) })
             var budget = RetryBudget(seed: 1)

@@ -24,6 +24,12 @@ package enum RetryAfter: Sendable, Hashable {
         }
     }
 
+    /// Returns the time to wait from `now` that a response states; nil if it states none, or one that has passed.
+    package static func delay(_ head: ResponseHead, now: HTTPDate) -> Duration? {
+        guard let delay = Self(head, now: now)?.delay(now: now), delay > .zero else { return nil }
+        return delay
+    }
+
     /// Parses the value of a `Retry-After` field; `nil` if it is malformed.
     ///
     /// A number above 2^31 becomes 2^31. Without `now`, a date in the RFC 850 form is rejected.

@@ -59,7 +59,7 @@ package struct ResponseInterpreter: Sendable {
     }
 
     private func refusal(_ head: ResponseHead) -> ResponseDecision.Failure {
-        let retryAfter = head.status.isRetryable ? RetryAfter(head, now: date)?.delay(now: date) : nil
+        let retryAfter = head.status.isRetryable ? RetryAfter.delay(head, now: date) : nil
         let detail = head.status.isSuccess ? "the response does not contain the file" : ""
         return .init(.httpStatus, detail, isRetryable: head.status.isRetryable, retryAfter: retryAfter)
     }

@@ -39,7 +39,7 @@ package struct SegmentInterpreter: Sendable {
         case 401, 403, 404, 410: .denied(head.status)
         case _ where head.status.isRedirect: .redirect(location: head.headers.singleton("Location").value)
         case _ where head.status.isRetryable:
-            .refused(retryAfter: RetryAfter(head, now: date)?.delay(now: date))
+            .refused(retryAfter: RetryAfter.delay(head, now: date))
         default: .unusable
         }
     }

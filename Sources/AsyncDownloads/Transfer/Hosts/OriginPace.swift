@@ -1,6 +1,6 @@
 /// The pace of requests that an origin accepts, learned from its refusals.
 ///
-/// A refusal with `Retry-After` shows how many requests the origin has accepted in which time. Later refusals are ignored
+/// A refusal that starts a cool-down shows how many requests the origin has accepted in which time. Later refusals are ignored
 /// if their requests were sent before the first one was known. Every request is reserved, and then either begun and
 /// answered, or withdrawn. The numbers of requests increase in the order in which the requests are begun.
 struct OriginPace: Sendable {
@@ -130,20 +130,26 @@ extension OriginPace {
     ///
     /// It doesn't if the request was beyond the learned pace, or was sent before an earlier refusal was known.
     ///
-    /// - Parameter lastNumber: The number of the last request that was begun.
-    mutating func refused(_ number: Int, _ retryAfter: Duration?, lastNumber: Int, at now: Duration) -> Bool {
-        let end = now + (retryAfter ?? .zero)
+    /// - Parameters:
+    ///   - retryAfter: The time of the cool-down, which the refusal states, or which is assumed.
+    ///   - isTimed: Whether the refusal states the time, so that the end of the cool-down is that of a period.
+    ///   - lastNumber: The number of the last request that was begun.
+    mutating func refused(
+        _ number: Int, _ retryAfter: Duration, isTimed: Bool = true, lastNumber: Int, at now: Duration
+    ) -> Bool {
+        let end = now + retryAfter
         defer { refusalEnd = max(refusalEnd, end) }
         guard number > lastNumberBeforeRefusal else { return false }
         lastNumberBeforeRefusal = lastNumber
         refusedPeriod = nil
         defer { if end > now { period = nil } }
         if let period, let probe = period.probe, number > probe.lastNumberBefore {
-            learned?.confirm(count: period.acceptedCount, period: end - period.start, until: end)
+            learned?.confirm(
+                count: period.acceptedCount, period: isTimed ? end - period.start : .zero, until: end)
             refusedPeriod = period
             return false
         }
-        if let retryAfter, retryAfter > .zero { learn(retryAfter, until: end) }
+        if retryAfter > .zero { learn(retryAfter, until: end) }
         return true
     }
 

@@ -3,51 +3,6 @@
 /// The state belongs to an ``OriginPair``. While it is uncertain whether the origin accepts requests, only one request
 /// at a time is sent, called the *probe*.
 struct OriginState: Sendable {
-    private enum Condition: Sendable {
-        /// Requests are accepted, as far as known.
-        case open
-        /// No request is sent before the end. The cool-down is announced if the response that states it has accepted
-        /// its request.
-        case coolingDown(end: Duration, isAnnounced: Bool)
-        /// A resource is refused until the end. A probe shows whether the origin accepts requests for other resources.
-        /// Continues with `open` or `coolingDown`.
-        case doubtful(end: Duration)
-        /// No connection can be established, or each one is closed before a response. A probe shows when connections are possible again. Continues with `open`.
-        case unreachable(Outage)
-    }
-
-    private enum Probe: Sendable, Hashable {
-        /// The transfer with this ticket has a permit, but hasn't sent its request.
-        case permitted(PermitQueue.Ticket)
-        /// The request with this number hasn't been answered.
-        case sent(Int)
-    }
-
-    /// The reason why the transfers of an origin are waiting, and its expected end.
-    enum Hindrance: Sendable, Hashable {
-        case coolDown(end: Duration)
-        case outage(nextAttempt: Duration)
-        case silence
-
-        /// Returns whether the wait has a known end, and is long enough to be reported.
-        func lasts(at now: Duration) -> Bool {
-            switch self {
-            case .coolDown(let end), .outage(let end): end - now >= .seconds(1)
-            case .silence: false
-            }
-        }
-    }
-
-    /// The consequence of an answer.
-    struct Consequence: Sendable {
-        /// Whether the answer is a refusal that may concern the number of transfers.
-        var isRefusal = false
-        /// The next step of the transfer, if it couldn't connect.
-        var step: Outage.Step?
-        /// The waiting transfers fail if their policies permit at most this number of retries.
-        var failingRetryLimit = -1
-    }
-
     private var condition = Condition.open
     private var probe: Probe?
     /// The time after which requests no longer wait for the probe.
@@ -56,6 +11,7 @@ struct OriginState: Sendable {
     private var probeEnd = Duration.zero
     private static let longestProbe = Duration.seconds(60)
     private(set) var refusedResources = RefusedResources()
+    private var refusals: OriginRefusals
     /// The number of closed connections since the last response, and the number that counts as an outage.
     private var resetCount = 0
     private static let mostResets = 8
@@ -68,6 +24,7 @@ struct OriginState: Sendable {
 
     init(hasAnswered: Bool) {
         self.hasAnswered = hasAnswered
+        refusals = OriginRefusals(hasAccepted: hasAnswered)
     }
 
     /// Returns whether the value has to be kept while no transfer uses the origin.
@@ -80,7 +37,7 @@ struct OriginState: Sendable {
     /// The value to keep while no transfer uses the origin.
     var trimmed: Self {
         var value = self
-        value.pace = pace.trimmed
+        (value.pace, value.refusals) = (pace.trimmed, OriginRefusals(hasAccepted: hasAnswered))
         return value
     }
 
@@ -110,6 +67,7 @@ struct OriginState: Sendable {
         let time: Duration =
             switch condition {
             case .open: now
+            case .coolingDown(let end, .assumed): max(end, probeEnd)
             case .coolingDown(let end, _): end
             case .doubtful(let end): min(end, probeEnd)
             case .unreachable(let outage): max(probeEnd, hasImpatient ? now : outage.attemptTime)
@@ -120,7 +78,8 @@ struct OriginState: Sendable {
     /// Returns the reason why transfers are waiting; nil if there is none.
     func hindrance(at now: Duration) -> Hindrance? {
         switch condition {
-        case .coolingDown(let end, _) where now < end: .coolDown(end: end)
+        case .coolingDown(let end, let reason) where now < end || reason == .assumed && probe != nil:
+            .coolDown(end: max(now, end))
         case .unreachable(let outage) where now < outage.attemptTime || probe != nil:
             .outage(nextAttempt: max(now, outage.attemptTime))
         case .open, .coolingDown, .doubtful, .unreachable: silence.isPresent ? .silence : nil
@@ -130,9 +89,9 @@ struct OriginState: Sendable {
     /// Returns whether only one request is sent at a time.
     private func needsProbe(at now: Duration) -> Bool {
         switch condition {
+        case .coolingDown(_, .assumed), .unreachable: true
         case .open, .coolingDown: false
         case .doubtful(let end): now < end
-        case .unreachable: true
         }
     }
 }
@@ -182,19 +141,6 @@ extension OriginState {
         condition = .unreachable(Outage(at: now))
     }
 
-    /// The circumstances of an answer.
-    struct Context: Sendable {
-        /// The time for which transfers wait for an unreachable origin that has answered before.
-        var patience: Duration
-        /// The number of the last request that was begun.
-        var lastNumber: Int
-        /// Whether a transfer is receiving from the origin.
-        var isServing: Bool
-        /// A random number from 0 to 1.
-        var jitter: Double
-        var now: Duration
-    }
-
     /// Records the answer to a request; called once for each request.
     ///
     /// - Parameter isExtra: Whether the request had no permit.
@@ -223,19 +169,33 @@ extension OriginState {
             if case .unreachable = condition {
                 return unreachable(policy, isLate: isLate, context)
             }
-        case .failed:
+        case .failed(let resource):
             hasAnswered = true
-            if !isLate { reached() }
+            if isLate { break }
+            reached()
+            guard coolsDown(after: number, resource, isFailure: true, context) else { break }
+            return Consequence(failingRetryLimit: failingRetryLimit(isTimed: false, context))
         case .accepted(let quota):
             hasAnswered = true
             pace.accepted(number)
+            refusals.accepted(number)
             if !isLate { accepted(quota, wasProbe: wasProbe, at: context.now) }
         case .refused(let retryAfter, let resource):
             hasAnswered = true
             reached()
-            guard refused(retryAfter, of: resource, wasProbe: wasProbe, at: context.now) else { break }
+            if let retryAfter {
+                guard refused(retryAfter, of: resource, wasProbe: wasProbe, at: context.now) else { break }
+                refusals.coolDown(after: number, lastNumber: context.lastNumber, at: context.now)
+            } else if !coolsDown(after: number, resource, isFailure: false, context) {
+                break
+            }
+            let isRefusal = pace.refused(
+                number, retryAfter ?? refusals.assumedTime, isTimed: retryAfter != nil, lastNumber: context.lastNumber,
+                at: context.now)
+            // An origin that serves nothing doesn't refuse requests because of the number of transfers.
             return Consequence(
-                isRefusal: pace.refused(number, retryAfter, lastNumber: context.lastNumber, at: context.now))
+                isRefusal: isRefusal && (context.isServing || retryAfter != nil && refusals.isFirst),
+                failingRetryLimit: failingRetryLimit(isTimed: retryAfter != nil, context))
         case .unreachable(_, let policy):
             return unreachable(policy, isLate: isLate, context)
         }
@@ -249,7 +209,7 @@ extension OriginState {
 
     private mutating func accepted(_ quota: RateLimit.Quota?, wasProbe: Bool, at now: Duration) {
         switch condition {
-        case .coolingDown(let end, isAnnounced: true) where now < end:
+        case .coolingDown(let end, .announced) where now < end:
             // Responses may arrive out of order, so this quota may be older than the announcement.
             if quota != .available { (condition, ignoresAnnouncements) = (.open, true) }
             return
@@ -258,15 +218,40 @@ extension OriginState {
         case .open, .coolingDown, .doubtful, .unreachable: (condition, probe) = (.open, nil)
         }
         if case .exhausted(let time) = quota, !ignoresAnnouncements, time > .zero {
-            condition = .coolingDown(end: now + time, isAnnounced: true)
+            condition = .coolingDown(end: now + time, .announced)
         }
     }
 
-    /// Handles a refusal, and returns whether it applies to the origin instead of to the resource.
-    private mutating func refused(
-        _ retryAfter: Duration?, of resource: ResourceID?, wasProbe: Bool, at now: Duration
+    /// Starts a cool-down of an assumed time if a failure, or a refusal without a time, concerns the origin; returns
+    /// whether it does.
+    private mutating func coolsDown(
+        after number: Int, _ resource: ResourceID?, isFailure: Bool, _ context: Context
     ) -> Bool {
-        var (end, hasDoubt) = (now + (retryAfter ?? .zero), false)
+        if let resource {
+            // Requests for other resources go first, because a server may fail to handle this one.
+            refusals.add(resource, isFailure: isFailure)
+            refusedResources.insert(resource, until: context.now, at: context.now)
+            guard refusals.concernOrigin else { return false }
+        }
+        let isNew = refusals.coolDown(after: number, lastNumber: context.lastNumber, at: context.now)
+        // A probe may be in progress.
+        guard isNew else { return true }
+        var end = context.now + refusals.assumedTime
+        if case .coolingDown(let present, _) = condition { end = max(end, present) }
+        (condition, probe) = (.coolingDown(end: end, .assumed), nil)
+        return true
+    }
+
+    private func failingRetryLimit(isTimed: Bool, _ context: Context) -> Int {
+        // An origin that serves another transfer may accept requests after that.
+        context.isServing ? -1 : refusals.failingRetryLimit(isTimed: isTimed, at: context.now)
+    }
+
+    /// Handles a refusal that states a time, and returns whether it applies to the origin instead of to the resource.
+    private mutating func refused(
+        _ retryAfter: Duration, of resource: ResourceID?, wasProbe: Bool, at now: Duration
+    ) -> Bool {
+        var (end, hasDoubt) = (now + retryAfter, false)
         if let resource, end > now { refusedResources.insert(resource, until: end, at: now) }
         switch condition {
         case .coolingDown(let present, _) where now < present: end = max(end, present)
@@ -281,7 +266,7 @@ extension OriginState {
             condition = .doubtful(end: end)
             return false
         }
-        (condition, probe) = (end > now ? .coolingDown(end: end, isAnnounced: false) : .open, nil)
+        (condition, probe) = (end > now ? .coolingDown(end: end, .stated) : .open, nil)
         return true
     }
 

@@ -19,10 +19,8 @@ struct Outage: Sendable {
     /// If a transfer had been waiting, it would have made the attempt by then.
     private static let memory = Duration.seconds(10)
 
-    /// The factor by which the patience is extended while the origin serves another transfer; it may accept only one.
-    private static let servingFactor = 10
-
-    private let start: Duration
+    /// The time from which the patience is counted.
+    private var start: Duration
     /// The number of the last request before the last failure was known; failures of earlier requests don't count.
     private var lastNumber = 0
     /// The number of failed attempts.
@@ -51,12 +49,14 @@ struct Outage: Sendable {
 
     /// Returns whether the patience with an origin that has answered before has ended.
     func hasLasted(_ context: OriginState.Context) -> Bool {
-        context.now >= start + context.patience * (context.isServing ? Self.servingFactor : 1)
+        context.now >= start + context.patience
     }
 
     /// Records that an attempt has failed.
     mutating func failed(_ policy: RetryPolicy, _ context: OriginState.Context, hasAnswered: Bool) {
         lastNumber = context.lastNumber
+        // An origin that serves another transfer may not accept a second connection.
+        if context.isServing { start = context.now }
         // After the first failure, attempts of transfers that don't wait are not counted.
         guard failureCount == 0 || policy.maximumRetries > 0 && context.now >= attemptTime else { return }
         failureCount += 1

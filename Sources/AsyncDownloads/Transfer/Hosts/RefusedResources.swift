@@ -34,6 +34,6 @@ struct RefusedResources: Sendable {
     /// Records the refusal of a resource.
     mutating func insert(_ resource: ResourceID, until end: Duration, at now: Duration) {
         if ends.count >= Self.mostCount { ends = ends.filter { now < $0.value } }
-        if ends.count < Self.mostCount || ends[resource] != nil { ends[resource] = end }
+        if ends.count < Self.mostCount || ends[resource] != nil { ends[resource] = max(end, ends[resource] ?? end) }
     }
 }

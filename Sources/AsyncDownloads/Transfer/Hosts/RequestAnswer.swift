@@ -6,10 +6,10 @@ enum RequestAnswer: Sendable {
     case accepted(RateLimit.Quota? = nil)
     /// The origin asks for fewer requests (429 or 503), and possibly for a time without requests.
     ///
-    /// - Parameter resource: The resource, if the refusal may apply to this resource only (503).
+    /// - Parameter resource: The resource, if the refusal may apply to this resource only: a 503, or one without a time.
     case refused(retryAfter: Duration?, of: ResourceID? = nil)
-    /// The origin has sent another response.
-    case failed
+    /// The origin has sent a response that may be different later, such as 502, to the request for a resource.
+    case failed(of: ResourceID)
     /// A connection was established, and the request has failed before a response, for example in the TLS handshake.
     case lost
     /// An established connection was closed before a response to the request for a resource. The associated policy
@@ -38,10 +38,11 @@ extension RequestAnswer {
         date: @autoclosure () -> HTTPDate
     ) {
         if head.status.asksForFewerRequests {
-            let retryAfter = RetryAfter(head, now: date()).map { min($0.delay(now: date()), longest) }
-            self = .refused(retryAfter: retryAfter, of: head.status.code == 503 ? resource() : nil)
+            let retryAfter = RetryAfter.delay(head, now: date()).map { min($0, longest) }
+            self = .refused(
+                retryAfter: retryAfter, of: retryAfter == nil || head.status.code == 503 ? resource() : nil)
         } else if head.status.isRetryable {
-            self = .failed
+            self = .failed(of: resource())
         } else {
             var quota = RateLimit.quota(head.headers)
             if case .exhausted(let time) = quota { quota = .exhausted(min(time, longest)) }

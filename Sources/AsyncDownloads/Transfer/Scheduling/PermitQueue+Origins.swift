@@ -140,8 +140,8 @@ extension RequestAnswer {
         switch self {
         case .accepted: .accepted
         case .refused(let retryAfter, _) where isRefusal: .refused(retryAfter: retryAfter)
-        case .reset: .lost
-        case .refused, .failed, .lost, .unreachable, .unanswered, .nothing: .nothing
+        case .reset, .unanswered: .lost
+        case .refused, .failed, .lost, .unreachable, .nothing: .nothing
         }
     }
 }

@@ -102,16 +102,21 @@ final class TransferScheduler: Sendable {
 
     /// Records the answer to a request; called once for each request.
     ///
+    /// - Parameter status: The status of the response, if the answer is one.
     /// - Returns: Whether permits may be granted or refused because of the answer, and the next step of the transfer if
     ///   it couldn't connect.
     func answered(
-        _ request: PermitQueue.Begun, _ answer: RequestAnswer
+        _ request: PermitQueue.Begun, _ answer: RequestAnswer, status: StatusCode? = nil
     ) -> (permitsGrants: Bool, step: Outage.Step?) {
         state.withLock { state in
             let consequence = state.queue.answered(request, answer, at: time.now)
             let error =
                 switch answer {
                 case .unreachable(let error, _): error
+                case .refused, .failed:
+                    DownloadError(
+                        .httpStatus, "the host refuses all requests, or fails to handle them", statusCode: status?.code,
+                        isRetryable: true)
                 case .reset: DownloadError(.connectionLost, "the host closes connections without a response")
                 default: DownloadError(.cannotConnect, "nothing was received from the host")
                 }

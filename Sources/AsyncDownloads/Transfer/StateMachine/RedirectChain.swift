@@ -76,7 +76,7 @@ struct RedirectChain: Sendable {
     ///
     /// - Parameter hasBytes: Whether any bytes have been received.
     func hasExpired(_ status: StatusCode, hasBytes: Bool) -> Bool {
-        guard current != origin, [401, 403, 404, 410].contains(status.code) else { return false }
+        guard current != origin, [400, 401, 403, 404, 410].contains(status.code) else { return false }
         // A signature may have expired before its first use, because a cache stored the redirect.
         let isUnusable = status.code == 403 && (hasLeftOrigin || !origins.isDirect) && returnCount < 2
         return isUnusable || isProven && hasBytes || hasWaited && returnCount < 3

@@ -31,6 +31,17 @@ struct RetryAfterTests {
         #expect(RetryAfter(text, now: Self.now)?.delay(now: Self.now) == .seconds(2_147_483_648))
     }
 
+    @Test func `rule 37: a time that has passed counts as none`() {
+        func delay(_ headers: HeaderFields) -> Duration? {
+            RetryAfter.delay(ResponseHead(status: StatusCode(429), headers: headers), now: Self.now)
+        }
+        #expect(delay(["Retry-After": "0"]) == nil)
+        #expect(delay(["Retry-After": "7"]) == .seconds(7))
+        #expect(delay(["Retry-After": "Fri, 31 Dec 1993 23:59:59 GMT"]) == nil)
+        #expect(delay(["Retry-After": "Sun, 06 Nov 1994 08:50:00 GMT"]) == .seconds(23))
+        #expect(delay([:]) == nil)
+    }
+
     @Test func `a value that was not parsed has the same limits`() {
         #expect(RetryAfter.seconds(.min).delay(now: Self.now) == .zero)
         #expect(RetryAfter.seconds(.max).delay(now: Self.now) == .seconds(2_147_483_648))

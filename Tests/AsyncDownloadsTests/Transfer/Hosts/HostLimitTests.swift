@@ -27,6 +27,36 @@ struct HostLimitTests {
         }
     }
 
+    @Test(arguments: [SimulatedHost.Refusal.untimed429, .untimed503], [1, 50, 300])
+    func `rule 37: a host that limits requests and states no time refuses no file often`(
+        _ refusal: SimulatedHost.Refusal, milliseconds: Int
+    ) {
+        let rules: [SimulatedHost.Rule] = [
+            .bucket(count: 10, perSecond: 10), .fixedWindow(count: 10, period: .seconds(1), offset: .zero),
+            .slidingWindow(count: 50, period: .seconds(5)),
+        ]
+        for (rule, seed) in zip(rules + rules, Seeds.first(6)) {
+            var host = SimulatedHost(rule, latency: .milliseconds(milliseconds), seed: seed, refusal: refusal)
+            let outcome = host.run(300)
+            #expect(outcome.finishedCount == 300)
+            // The retries that don't count, and those of the default policy.
+            #expect(outcome.mostRefusals <= (refusal == .untimed429 ? 10 : 5), "\(outcome)")
+            #expect(outcome.refusalCount <= 250, "\(outcome)")
+            // The host permits 300 requests in 29 s.
+            #expect(outcome.end <= .seconds(60), "\(outcome)")
+        }
+    }
+
+    @Test(arguments: SimulatedHost.Refusal.allCases)
+    func `rule 37: a host that refuses everything fails all transfers after a few requests`(
+        _ refusal: SimulatedHost.Refusal
+    ) {
+        var host = SimulatedHost(.closed, refusal: refusal)
+        let outcome = host.run(1000)
+        #expect(outcome.failedCount == 1000)
+        #expect(outcome.requestCount <= 250, "\(outcome)")
+    }
+
     @Test func `a host with a supply of requests is used at its rate`() {
         var host = SimulatedHost(.bucket(count: 100, perSecond: 10))
         let outcome = host.run(1000)

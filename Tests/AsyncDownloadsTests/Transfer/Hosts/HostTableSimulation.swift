@@ -186,7 +186,8 @@ struct HostTableSimulation {
         known.probes.remove(begun.number)
         switch answer {
         case .unreachable:
-            known.isUnreachable = true
+            // An earlier failure to connect doesn't matter after a cool-down.
+            if now >= known.coolDownEnd { known.isUnreachable = true }
         case .refused(let retryAfter?, let resource):
             known.isUnreachable = false
             if let resource {

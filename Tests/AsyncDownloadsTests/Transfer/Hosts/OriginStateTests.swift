@@ -1,3 +1,4 @@
+internal import Foundation
 internal import TestSupport
 internal import Testing
 
@@ -6,13 +7,13 @@ internal import Testing
 /// The state of one origin: cool-downs, and the time in which it can't be reached.
 @Suite(.endsWhenHung)
 struct OriginStateTests {
-    private var state = OriginState(hasAnswered: false)
-    private var lastNumber = 0
-    private static let resource = ResourceID(.sample("https://a.example/resource"))
-    private let tickets = (1...9).map { PermitQueue.Ticket(number: $0, slot: Int32($0)) }
+    var state = OriginState(hasAnswered: false)
+    var lastNumber = 0
+    static let resource = ResourceID(.sample("https://a.example/resource"))
+    let tickets = (1...9).map { PermitQueue.Ticket(number: $0, slot: Int32($0)) }
 
     /// Sends a request, and returns its number.
-    private mutating func send(_ ticket: Int = 0, at seconds: Int = 0) -> Int {
+    mutating func send(_ ticket: Int = 0, at seconds: Int = 0) -> Int {
         state.permitted(tickets[ticket], at: .seconds(seconds))
         state.pace.reserve(lastNumber, at: .seconds(seconds))
         lastNumber += 1
@@ -21,7 +22,7 @@ struct OriginStateTests {
     }
 
     @discardableResult
-    private mutating func answer(
+    mutating func answer(
         _ number: Int, _ answer: RequestAnswer, isServing: Bool = false, at seconds: Int = 0
     ) -> OriginState.Consequence {
         state.answered(
@@ -31,11 +32,11 @@ struct OriginStateTests {
         )
     }
 
-    private func nextTime(at seconds: Int, hasImpatient: Bool = false) -> Duration? {
+    func nextTime(at seconds: Int, hasImpatient: Bool = false) -> Duration? {
         state.nextTime(hasImpatient: hasImpatient, at: .seconds(seconds))
     }
 
-    private static let unreachable = RequestAnswer.unreachable(DownloadError(.cannotConnect), .default)
+    static let unreachable = RequestAnswer.unreachable(DownloadError(.cannotConnect), .default)
 
     // MARK: Cool-downs
 
@@ -79,7 +80,7 @@ struct OriginStateTests {
         #expect(nextTime(at: 3) == .seconds(32))
     }
 
-    @Test(arguments: [RequestAnswer.failed, .lost, .reset(.default, of: resource), .nothing])
+    @Test(arguments: [RequestAnswer.failed(of: resource), .lost, .reset(.default, of: resource), .nothing])
     mutating func `a request that shows nothing about a 503 is followed by another one`(_ other: RequestAnswer) {
         answer(send(), .refused(retryAfter: .seconds(30), of: Self.resource))
         answer(send(1, at: 1), other, at: 2)
@@ -102,10 +103,71 @@ struct OriginStateTests {
         #expect(nextTime(at: 1) == nil)
     }
 
-    @Test mutating func `a 503 without Retry-After starts no cool-down`() {
-        let consequence = answer(send(), .refused(retryAfter: nil, of: Self.resource))
-        #expect(consequence.isRefusal)
+    private static func resource(_ number: Int) -> ResourceID {
+        ResourceID(URL.sample("https://a.example/").appending(path: "\(number)"))
+    }
+
+    @Test(arguments: [true, false])
+    mutating func `rule 37: eight resources in a row that are refused or fail start a cool-down`(isRefusal: Bool) {
+        func reply(_ number: Int) -> RequestAnswer {
+            isRefusal ? .refused(retryAfter: nil, of: Self.resource(number)) : .failed(of: Self.resource(number))
+        }
+        for _ in 0..<7 { answer(send(), reply(0)) }
+        #expect(state.refusedResources.contains(Self.resource(0)))
+        for _ in 0..<20 { answer(send(), .accepted()) }
+        for number in 1..<7 { answer(send(), reply(number)) }
+        for _ in 0..<40 { answer(send(), .accepted()) }
+        for number in 10..<17 { answer(send(), reply(number)) }
         #expect(nextTime(at: 0) == nil)
+        let consequence = answer(send(), reply(17))
+        #expect(!consequence.isRefusal)
+        #expect(state.hindrance(at: .zero) == .coolDown(end: .milliseconds(250)))
+        answer(send(at: 1), reply(17), at: 1)
+        #expect(nextTime(at: 1) == .milliseconds(1250))
+        for _ in 0..<20 { answer(send(at: 2), .accepted(), at: 2) }
+        answer(send(at: 2), reply(17), at: 2)
+        #expect(nextTime(at: 2) == nil)
+    }
+
+    @Test mutating func `rule 37: the transfers of an origin that has accepted no request for long fail together`() {
+        func refuse(at seconds: Int) -> Int {
+            answer(send(at: seconds), .refused(retryAfter: nil), at: seconds).failingRetryLimit
+        }
+        for hasAccepted in [false, true] {
+            let patience = hasAccepted ? 300 : 60
+            for seconds in stride(from: 0, to: patience, by: 2) { #expect(refuse(at: seconds) < 0) }
+            #expect(nextTime(at: patience - 2) == .seconds(patience - 1))
+            #expect(refuse(at: patience) == .max)
+            answer(send(at: patience), .accepted(), at: patience)
+        }
+    }
+
+    @Test mutating func `rule 58: a refusal without a time concerns the number of transfers while others are served`() {
+        for isServing in [false, true] {
+            let consequence = answer(send(), .refused(retryAfter: nil), isServing: isServing)
+            #expect(consequence.isRefusal == isServing)
+            answer(send(), .accepted())
+        }
+    }
+
+    @Test mutating func `rule 37: an origin that always refuses fails the waiting transfers together`() {
+        var now = 0
+        var limits: [Int] = []
+        for _ in 0..<16 {
+            limits.append(answer(send(at: now), .refused(retryAfter: .seconds(2)), at: now).failingRetryLimit)
+            now += 2
+        }
+        // The default policy permits five retries after ten refusals.
+        #expect(limits.last == 5)
+        #expect(limits.dropLast().allSatisfy { $0 < 5 })
+        answer(send(at: now), .accepted(), at: now)
+        let next = answer(send(at: now), .refused(retryAfter: .seconds(2)), at: now)
+        #expect(next.failingRetryLimit < 0)
+        for _ in 0..<20 {
+            now += 2
+            let other = answer(send(at: now), .refused(retryAfter: .seconds(2)), isServing: true, at: now)
+            #expect(other.failingRetryLimit < 0, "another transfer is served")
+        }
     }
 
     // MARK: Announcements
@@ -129,172 +191,5 @@ struct OriginStateTests {
         answer(send(), .accepted(.exhausted(.seconds(20))))
         #expect(nextTime(at: 0) == nil)
         #expect(state.isWorthKeeping(at: .seconds(1000)))
-    }
-
-    // MARK: Outages
-
-    @Test mutating func `an origin that has never answered follows the retry policy, once for all`() {
-        let numbers = (0..<3).map { send($0) }
-        for number in numbers {
-            let consequence = answer(number, Self.unreachable)
-            #expect(consequence.step == .retry(number: 1, delay: .seconds(1)))
-        }
-        #expect(nextTime(at: 0) == .seconds(1))
-        var now = 1
-        for (number, delay) in [(2, 2), (3, 4), (4, 8), (5, 16)] {
-            let consequence = answer(send(at: now), Self.unreachable, at: now)
-            #expect(consequence.step == .retry(number: number, delay: .seconds(delay)))
-            #expect(consequence.failingRetryLimit == number - 1)
-            now += delay
-        }
-        let last = answer(send(at: now), Self.unreachable, at: now)
-        #expect(last.failingRetryLimit == 5 && last.step == .end)
-        // A later one fails at once, and one that follows after a while has all retries.
-        let later = answer(send(at: now + 1), Self.unreachable, at: now + 1)
-        #expect(later.step == .end)
-        state.renewOutage(at: .seconds(now + 60))
-        let muchLater = answer(send(at: now + 60), Self.unreachable, at: now + 60)
-        #expect(muchLater.step != .end)
-    }
-
-    @Test mutating func `an origin that has answered is waited for with a request every few seconds`() {
-        answer(send(), .failed)
-        var (now, count) = (100, 0)
-        while answer(send(at: now), Self.unreachable, at: now).failingRetryLimit != .max {
-            guard let time = nextTime(at: now) else { break }
-            now = Int((time / .seconds(1)).rounded(.up))
-            count += 1
-        }
-        #expect(now == 130)
-        #expect((6...10).contains(count), "\(count)")
-    }
-
-    @Test mutating func `only one request is sent until the origin is reached`() {
-        answer(send(), Self.unreachable)
-        let probe = send(1, at: 1)
-        #expect(nextTime(at: 5) == .seconds(61))
-        #expect(nextTime(at: 5, hasImpatient: true) == .seconds(61))
-        answer(probe, .lost, at: 5)
-        #expect(nextTime(at: 5) == nil)
-        #expect(state.hindrance(at: .seconds(5)) == nil)
-    }
-
-    @Test mutating func `a transfer without retries decides about itself only`() {
-        let never = RequestAnswer.unreachable(DownloadError(.cannotConnect), .never)
-        let consequence = answer(send(), never)
-        #expect(consequence.failingRetryLimit == 0 && consequence.step == .end)
-        #expect(nextTime(at: 0) == .seconds(1))
-        #expect(nextTime(at: 0, hasImpatient: true) == nil)
-    }
-
-    @Test mutating func `an origin that serves another transfer is waited for`() {
-        answer(send(), .accepted())
-        var now = 0
-        while now < 100 {
-            let consequence = answer(send(at: now), Self.unreachable, isServing: true, at: now)
-            #expect(consequence.failingRetryLimit == 0 && consequence.step != .end)
-            now += 5
-        }
-        let last = answer(send(at: now), Self.unreachable, at: now)
-        #expect(last.failingRetryLimit == .max && last.step == .end)
-    }
-
-    @Test mutating func `an outage in which no transfer has waited is forgotten`() {
-        answer(send(), .accepted())
-        answer(send(at: 1), Self.unreachable, at: 1)
-        state.renewOutage(at: .seconds(5))
-        #expect(nextTime(at: 1) == .seconds(2))
-        state.renewOutage(at: .seconds(300))
-        let consequence = answer(send(at: 300), Self.unreachable, at: 300)
-        #expect(consequence.failingRetryLimit == 0 && consequence.step != .end)
-    }
-
-    @Test mutating func `connections that are closed again and again count as an outage until a response`() {
-        let closed = RequestAnswer.reset(.default, of: Self.resource)
-        for _ in 0..<7 { answer(send(), closed) }
-        #expect(state.hindrance(at: .zero) == nil)
-        answer(send(), .failed)
-        for _ in 0..<7 { answer(send(), closed) }
-        #expect(state.hindrance(at: .zero) == nil)
-        let consequence = answer(send(), closed)
-        #expect(consequence.step == .retry(number: 1, delay: .seconds(1)))
-        #expect(nextTime(at: 0) == .seconds(1))
-        let probe = send(1, at: 1)
-        #expect(nextTime(at: 1) == .seconds(61))
-        answer(probe, .accepted(), at: 2)
-        #expect(nextTime(at: 2) == nil)
-    }
-
-    @Test mutating func `attempts of transfers without retries aren't those of the others`() {
-        answer(send(), Self.unreachable)
-        for _ in 0..<9 {
-            answer(send(1), .unreachable(DownloadError(.cannotConnect), .never))
-        }
-        #expect(nextTime(at: 0) == .seconds(1))
-        let consequence = answer(send(at: 1), Self.unreachable, at: 1)
-        #expect(consequence.step == .retry(number: 2, delay: .seconds(2)))
-    }
-
-    @Test(arguments: [RequestAnswer.lost, .reset(.default, of: resource), .failed, .accepted()])
-    mutating func `a connection of the time before doesn't end an outage`(_ late: RequestAnswer) {
-        let numbers = (0..<2).map { send($0) }
-        answer(numbers[0], Self.unreachable)
-        answer(numbers[1], late)
-        #expect(nextTime(at: 0) == .seconds(1))
-        answer(send(at: 1), .accepted(), at: 1)
-        #expect(nextTime(at: 1) == nil)
-    }
-
-    @Test mutating func `attempts that are delayed belong to the same outage`() {
-        var number = 0
-        for now in stride(from: 0, to: 120, by: 20) {
-            let consequence = answer(send(at: now), Self.unreachable, at: now)
-            number += 1
-            #expect((consequence.step == .end) == (number == 6))
-        }
-    }
-
-    @Test mutating func `a request that gets no answer for long is followed by another one`() {
-        answer(send(), Self.unreachable)
-        let silent = send(at: 1)
-        #expect(nextTime(at: 60) == .seconds(61))
-        #expect(nextTime(at: 61) == nil)
-        let next = send(1, at: 61)
-        #expect(nextTime(at: 61) == .seconds(121))
-        answer(next, .accepted(), at: 62)
-        answer(silent, .nothing, at: 63)
-        #expect(nextTime(at: 63) == nil)
-    }
-
-    @Test mutating func `a negative number of retries means none`() {
-        let policy = RetryPolicy(maximumRetries: -1)
-        answer(send(), .accepted())
-        let consequence = answer(send(), .unreachable(DownloadError(.cannotConnect), policy))
-        #expect(consequence.step == .end)
-    }
-
-    @Test mutating func `a connection that fails doesn't end a cool-down`() {
-        let numbers = (0..<2).map { send($0) }
-        answer(numbers[0], .refused(retryAfter: .seconds(60)))
-        let consequence = answer(numbers[1], Self.unreachable, at: 10)
-        #expect(consequence.step == .retry(number: 1, delay: .seconds(50)))
-        #expect(nextTime(at: 10) == .seconds(60))
-    }
-
-    @Test mutating func `a cool-down that has ended doesn't affect a later refusal of one resource`() {
-        answer(send(), .refused(retryAfter: .seconds(1)))
-        answer(send(at: 2), .refused(retryAfter: .seconds(60), of: Self.resource), at: 2)
-        #expect(nextTime(at: 2) == nil)
-        // The refusal of all resources lasts for the stated time.
-        answer(send(1, at: 3), .refused(retryAfter: .seconds(2)), at: 3)
-        #expect(state.hindrance(at: .seconds(4)) != nil)
-    }
-
-    @Test mutating func `a request without an answer is a failure to connect during an outage only`() {
-        let first = answer(send(), .unanswered(.default))
-        #expect(first.step == nil)
-        answer(send(), Self.unreachable)
-        let consequence = answer(send(at: 1), .unanswered(.default), at: 1)
-        #expect(consequence.step == .retry(number: 2, delay: .seconds(2)))
     }
 }

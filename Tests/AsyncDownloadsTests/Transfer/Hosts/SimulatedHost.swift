@@ -29,6 +29,8 @@ struct SimulatedHost {
     /// The counts of a simulation.
     struct Outcome {
         var finishedCount = 0
+        /// The number of transfers that have ended because they were refused too often.
+        var failedCount = 0
         var requestCount = 0
         /// The numbers of requests and refusals after the end of the first cool-down.
         var laterRequestCount = 0
@@ -40,6 +42,8 @@ struct SimulatedHost {
         var lastFinish = Duration.zero
         /// The maximum number of connections that one transfer has lost.
         var mostLosses = 0
+        /// The maximum number of refusals of one transfer.
+        var mostRefusals = 0
     }
 
     private enum Event {
@@ -54,7 +58,16 @@ struct SimulatedHost {
         let ticket: PermitQueue.Ticket
     }
 
+    /// The form of a refusal.
+    enum Refusal: CaseIterable {
+        /// A response with `Retry-After`: 503 for a closed resource, 429 otherwise.
+        case timed
+        /// A response with this status and without `Retry-After`.
+        case untimed429, untimed503
+    }
+
     private let rule: Rule
+    private let refusal: Refusal
     private let latency: Duration
     /// The queue of each process.
     private var queues: [PermitQueue]
@@ -63,8 +76,9 @@ struct SimulatedHost {
     private var eventsByNumber: [Int: Event] = [:]
     private var lastEvent = 0
     private var places: [Ticket: Ticket] = [:]
-    /// The numbers of lost connections by the first tickets.
+    /// The numbers of lost connections, and of refusals, by the first tickets.
     private var losses: [Ticket: Int] = [:]
+    private var refusals: [Ticket: Int] = [:]
     private var accepted: [Duration] = []
     private var supply = 0.0
     private var supplied = Duration.zero
@@ -74,9 +88,10 @@ struct SimulatedHost {
 
     init(
         _ rule: Rule, latency: Duration = .milliseconds(50), limit: Int = 64, _ settings: HostLimit.Settings = .init(),
-        seed: UInt64 = 1, processCount: Int = 1
+        seed: UInt64 = 1, processCount: Int = 1, refusal: Refusal = .timed
     ) {
         self.rule = rule
+        self.refusal = refusal
         self.latency = latency
         queues = Array(repeating: PermitQueue(limit: limit, settings), count: processCount)
         generator = SplitMix64(seed: seed)
@@ -122,7 +137,9 @@ struct SimulatedHost {
 
     /// Returns the resource of a transfer; nil if the host doesn't distinguish them.
     private func resource(of place: Ticket) -> ResourceID? {
-        guard case .closedResources = rule else { return nil }
+        if refusal == .timed {
+            guard case .closedResources = rule else { return nil }
+        }
         return ResourceID(URL.sample("https://host/").appending(path: "\(place.ticket.number)"))
     }
 
@@ -146,7 +163,8 @@ struct SimulatedHost {
     private mutating func handle(_ event: Event, at now: Duration) {
         switch event {
         case .arrival(let ticket, let begun):
-            let answer = answer(places[ticket] ?? ticket, at: now)
+            var answer = answer(places[ticket] ?? ticket, at: now)
+            if case .refused = answer, refusal != .timed { answer = .refused(retryAfter: nil) }
             if answer == .accepted {
                 current += 1
                 outcome.mostAtOnce = max(outcome.mostAtOnce, current)
@@ -155,20 +173,34 @@ struct SimulatedHost {
         case .answer(let ticket, let begun, let answer):
             let place = places.removeValue(forKey: ticket) ?? ticket
             let resource = resource(of: place)
-            _ = queues[ticket.process].answered(begun, RequestAnswer(answer, of: resource), at: now)
+            let consequence = queues[ticket.process].answered(begun, RequestAnswer(answer, of: resource), at: now)
+            outcome.failedCount += consequence.failed.count
             queues[ticket.process].release(ticket.ticket)
             if answer == .lost {
                 losses[place, default: 0] += 1
                 outcome.mostLosses = max(outcome.mostLosses, losses[place] ?? 0)
                 add(.retry(place: place), at: now + .seconds(1))
-            } else if case .refused(let retryAfter?) = answer {
+            } else if case .refused(let stated) = answer {
+                // Without a stated time, the policy of the transfer draws a delay.
                 outcome.refusalCount += 1
+                refusals[place, default: 0] += 1
+                let retry = refusals[place] ?? 1
+                let retryAfter =
+                    stated
+                    ?? RetryPolicy.default.delay(
+                        beforeRetry: retry, jitter: Double.random(in: 0...1, using: &generator), retryAfter: nil)
+                outcome.mostRefusals = max(outcome.mostRefusals, refusals[place] ?? 0)
                 if let firstCoolDownEnd {
                     if now >= firstCoolDownEnd { outcome.laterRefusalCount += 1 }
                 } else {
                     firstCoolDownEnd = now + retryAfter
                 }
-                add(.retry(place: place), at: now + retryAfter)
+                // The default policy permits five retries after ten refusals.
+                if refusals[place] ?? 0 > 15 {
+                    outcome.failedCount += 1
+                } else {
+                    add(.retry(place: place), at: now + retryAfter)
+                }
             } else {
                 current -= 1
                 outcome.finishedCount += 1
