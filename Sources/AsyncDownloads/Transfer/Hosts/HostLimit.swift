@@ -19,7 +19,7 @@ struct HostLimit: Sendable {
         case accepted
         /// The host asks for fewer requests, and possibly for a time without requests.
         case refused(retryAfter: Duration?)
-        /// The connection was lost before the answer.
+        /// The connection was lost before the answer, or nothing was received.
         case lost
         /// The answer says nothing about the limits.
         case nothing

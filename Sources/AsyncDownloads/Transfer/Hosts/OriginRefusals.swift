@@ -13,7 +13,7 @@ struct OriginRefusals: Sendable {
 
     /// The number of cool-downs in a row; requests that were sent before one had begun count once.
     private var count = 0
-    /// The time of the first one.
+    /// The time of the first one, or the end of the last one whose time was stated.
     private var start = Duration.zero
     /// The number of the last request that was sent before the last cool-down began.
     private var lastNumber = 0
@@ -64,10 +64,13 @@ struct OriginRefusals: Sendable {
     /// - Parameters:
     ///   - number: The number of the request that was refused, or has failed.
     ///   - lastNumber: The number of the last request that was begun.
+    ///   - statedTime: The time that the response states, if it states one.
     @discardableResult
-    mutating func coolDown(after number: Int, lastNumber: Int, at now: Duration) -> Bool {
+    mutating func coolDown(
+        after number: Int, lastNumber: Int, statedTime: Duration? = nil, at now: Duration
+    ) -> Bool {
         guard number > self.lastNumber else { return false }
-        if count == 0 { start = now }
+        if count == 0 || statedTime != nil { start = now + (statedTime ?? .zero) }
         (count, self.lastNumber) = (count + 1, lastNumber)
         return true
     }

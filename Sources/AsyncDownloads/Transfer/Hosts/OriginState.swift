@@ -185,7 +185,8 @@ extension OriginState {
             reached()
             if let retryAfter {
                 guard refused(retryAfter, of: resource, wasProbe: wasProbe, at: context.now) else { break }
-                refusals.coolDown(after: number, lastNumber: context.lastNumber, at: context.now)
+                refusals.coolDown(
+                    after: number, lastNumber: context.lastNumber, statedTime: retryAfter, at: context.now)
             } else if !coolsDown(after: number, resource, isFailure: false, context) {
                 break
             }

@@ -138,7 +138,11 @@ struct OriginStateTests {
             for seconds in stride(from: 0, to: patience, by: 2) { #expect(refuse(at: seconds) < 0) }
             #expect(nextTime(at: patience - 2) == .seconds(patience - 1))
             #expect(refuse(at: patience) == .max)
-            answer(send(at: patience), .accepted(), at: patience)
+            // The time that a refusal states doesn't count.
+            let timed = RequestAnswer.refused(retryAfter: .seconds(60))
+            answer(send(at: patience), timed, at: patience)
+            #expect(refuse(at: patience + 60) < 0)
+            answer(send(at: patience + 61), .accepted(), at: patience + 61)
         }
     }
 
