@@ -35,6 +35,11 @@ struct ChecksumMatchingTests {
                 try await Checksum.sha256("12").matches(contentsOf: file)
             }
             #expect(error?.code == .invalidRequest)
+            let canceled = await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await #expect(throws: DownloadError.self) { try await checksum.matches(contentsOf: file) }
+            }.value
+            #expect(canceled?.code == .cancelled)
         }
     }
 }

@@ -127,7 +127,8 @@ extension BackgroundWorker {
         let session = opened.session
         for (generation, ids) in byGeneration {
             self.opened?.settling.listed.formUnion(ids)
-            let answer = FirstAnswer { (tasks: [DaemonTask]?) in
+            let answer = FirstAnswer<[DaemonTask]?>()
+            answer.whenGiven { tasks in
                 session.submit { $0.decide(ids, tasks?.map { (generation, $0) }) }
             }
             let timer = environment.time.schedule(after: environment.listLimit) { answer(nil) }
@@ -160,22 +161,5 @@ extension BackgroundWorker {
         self.opened?.lost.formUnion(lost)
         let actions = lost.sorted().flatMap { id in withCore { $0.lost(id) } }
         return actions + reportDecision()
-    }
-}
-
-/// A closure that is called with the first of several answers.
-private final class FirstAnswer<Value: Sendable>: Sendable {
-    private let body: Mutex<(@Sendable (Value) -> Void)?>
-
-    init(_ body: @escaping @Sendable (Value) -> Void) {
-        self.body = Mutex(body)
-    }
-
-    func callAsFunction(_ value: Value) {
-        let body = self.body.withLock { body in
-            defer { body = nil }
-            return body
-        }
-        body?(value)
     }
 }
