@@ -7,7 +7,8 @@ internal import class Foundation.ProcessInfo
 /// A few threads perform all operations, because a thread for each one takes more memory and processor time than a
 /// short operation. Operations that take long are assumed to be waiting, and more threads start, twice as many each
 /// time. So operations may wait for one another, and a volume that doesn't respond delays the operations of other
-/// volumes for a fraction of a second only. The number of threads that all parts of the library share has no limit.
+/// volumes for a fraction of a second only. This is different for a group with a maximum: if all of its threads wait for
+/// a volume, its other operations wait, too.
 final class BlockingThreads: Sendable {
     typealias Operation = @Sendable () -> Void
 
@@ -45,6 +46,8 @@ final class BlockingThreads: Sendable {
         var idle: [Worker] = []
         /// Whether a thread watches the running operations, which is necessary while others wait.
         var isWatched = false
+        /// Whether waiting work will be started, after the system has refused a thread.
+        var isStartingLater = false
     }
 
     private let state: Mutex<State>
@@ -74,14 +77,21 @@ final class BlockingThreads: Sendable {
 
     /// Performs the operation on one of these threads.
     func run(_ operation: @escaping Operation) {
-        var next = state.withLock { state in
-            state.waiting.append(operation)
-            return state.next()
-        }
-        while let (work, idle) = next, !give(work, to: idle) {
-            // Other threads may perform the operation in the meantime.
-            SystemThread.pause()
-            next = state.withLock { $0.next() }
+        state.withLock { $0.waiting.append(operation) }
+        guard let (work, idle) = state.withLock({ $0.next() }), !give(work, to: idle) else { return }
+        startLater()
+    }
+
+    /// Starts waiting work after a while, because the system has refused a thread.
+    ///
+    /// The calling thread isn't blocked, because it may be one of those that could perform the operation.
+    private func startLater() {
+        guard state.withLock({ $0.startsLater() }) else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.period) { [self] in
+            state.withLock { $0.isStartingLater = false }
+            while let (work, idle) = state.withLock({ $0.next() }) {
+                guard give(work, to: idle) else { return startLater() }
+            }
         }
     }
 
@@ -176,6 +186,12 @@ extension BlockingThreads.State {
         guard !waiting.isEmpty, !isWatched else { return nil }
         isWatched = true
         return (.watch, idle.popLast())
+    }
+
+    /// Returns whether waiting work isn't going to be started yet, and records that it is.
+    fileprivate mutating func startsLater() -> Bool {
+        defer { isStartingLater = true }
+        return !isStartingLater
     }
 
     /// Undoes the beginning of work for which there is no thread.

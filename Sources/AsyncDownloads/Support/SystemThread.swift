@@ -20,11 +20,8 @@ enum SystemThread {
 
     /// Starts a thread that calls `body`; waits as long as the system has no resources for another thread.
     static func start(_ body: @escaping @Sendable () -> Void) {
-        while !startIfPossible(body) { pause() }
+        while !startIfPossible(body) { usleep(10_000) }
     }
-
-    /// Waits until a thread that the system has refused may be requested again.
-    static func pause() { usleep(10_000) }
 
     /// Starts a thread that calls `body`; returns false if the system has no resources for another thread.
     static func startIfPossible(_ body: @escaping @Sendable () -> Void) -> Bool {

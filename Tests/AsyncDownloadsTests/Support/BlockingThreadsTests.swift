@@ -174,6 +174,40 @@ import Testing
         #expect(!load.hasRoom)
     }
 
+    @Test func `operations that take long count toward a maximum`() {
+        var load = BlockingLoad(width: 2, maximum: 3)
+        let first = load.begin()
+        _ = load.begin()
+        load.endPeriod()
+        load.endPeriod()
+        #expect(load.hasRoom)
+        _ = load.begin()
+        #expect(!load.hasRoom)
+        load.endPeriod()
+        load.endPeriod()
+        #expect(!load.hasRoom)
+        load.end(begunIn: first)
+        #expect(load.hasRoom)
+    }
+
+    /// All threads may be in such calls, so none of them may wait there for another one.
+    @Test func `an operation that adds others isn't held up while the system refuses threads`() async {
+        let isStarted = Mutex(false)
+        let threads = BlockingThreads(width: 4) { body in
+            let isFirst = isStarted.withLock { isStarted in
+                defer { isStarted = true }
+                return !isStarted
+            }
+            return isFirst && SystemThread.startIfPossible(body)
+        }
+        await withCheckedContinuation { done in
+            threads.run {
+                for _ in 0..<3 { threads.run {} }
+                threads.run { done.resume() }
+            }
+        }
+    }
+
     @Test func `the number of operations that may begin doubles while all take long`() {
         var load = BlockingLoad(width: 8)
         var counts: [Int] = []
