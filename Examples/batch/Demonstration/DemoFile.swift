@@ -47,7 +47,7 @@ struct DemoFile: Sendable {
         case 2 << 20:
             DemoFile(name: "busy.bin", content: content, part: .busy, faults: [.retryAfter("1")])
         case 4 << 20:
-            // The transfer lasts until the second download has started.
+            // The delay gives the second download time to start.
             DemoFile(
                 name: "shared.bin", content: content, part: .sharedTransfer, faults: [.delayHead(.seconds(1))])
         case 8 << 20:

@@ -6,6 +6,8 @@ internal import Foundation
 /// behind if the process is killed.
 struct ResultFile {
     private static let pieceLength = 1 << 16
+    /// The number of numbered names that are tried.
+    private static let mostNumbers = 1000
 
     private let path: String
     private let temporary: String
@@ -18,7 +20,7 @@ struct ResultFile {
     private var buffer: [UInt8] = []
     private var failure: Misuse?
     /// Whether the path is that of a download's file, which must not be replaced.
-    private var isOccupied = false
+    private(set) var isOccupied = false
 
     /// Prepares a file.
     ///
@@ -94,12 +96,16 @@ struct ResultFile {
                 guard file.isFile(at: temporary) else {
                     throw Misuse("\(path) is being written by another process", isUsage: false)
                 }
-                if isOccupied {
-                    let other = try nameBeside(file)
-                    throw Misuse(
-                        "\(path) is the file of a download, so the results are in \(other) instead", isUsage: false)
+                let destination = isOccupied ? try reservedPath() : path
+                guard rename(temporary, destination) == 0 else {
+                    let failure = file.failure
+                    if isOccupied { unlink(destination) }
+                    throw failure
                 }
-                guard rename(temporary, path) == 0 else { throw file.failure }
+                if isOccupied {
+                    throw Misuse(
+                        "\(path) is the file of a download, so the results are in \(destination)", isUsage: false)
+                }
             } catch {
                 if file.isFile(at: temporary) { unlink(temporary) }
                 throw error
@@ -110,14 +116,18 @@ struct ResultFile {
         }
     }
 
-    /// Gives the temporary file a second name, which is the path with the first number that isn't in use.
-    private func nameBeside(_ file: OutputFile) throws(Misuse) -> String {
-        var number = 1
-        while link(temporary, "\(path).\(number)") != 0 {
-            guard errno == EEXIST else { throw file.failure }
-            number += 1
+    /// Creates an empty file whose path is that of this file with a number, and returns its path.
+    private func reservedPath() throws(Misuse) -> String {
+        for number in 1...Self.mostNumbers {
+            let path = "\(path).\(number)"
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions)
+            if descriptor >= 0 {
+                close(descriptor)
+                return path
+            }
+            guard errno == EEXIST else { throw Misuse("\(path) cannot be written: \(Self.reason)", isUsage: false) }
         }
-        return "\(path).\(number)"
+        throw Misuse("\(path).1 to \(path).\(Self.mostNumbers) exist", isUsage: false)
     }
 
     private func write(_ header: String, _ trailer: String, to file: OutputFile) throws(Misuse) {

@@ -54,11 +54,13 @@ actor RunResults: ResultSink {
 
     func finish(_ tally: Tally) -> [String] {
         let summary = JSONLine(report: tally).description.dropLast()
-        let failed = [
+        // A file with a number in its name must not be replaced by the other one.
+        let isReportFirst = failures?.isOccupied == true
+        var problems: [Misuse?] = isReportFirst ? [] : [failures?.finish()]
+        problems.append(
             report?.finish(
-                header: "\(summary),\"downloads\":[", trailer: hasDownloads ? "\n]}\n" : "]}\n"),
-            failures?.finish(),
-        ]
-        return failed.compactMap { $0?.description }
+                header: "\(summary),\"downloads\":[", trailer: hasDownloads ? "\n]}\n" : "]}\n"))
+        if isReportFirst { problems.append(failures?.finish()) }
+        return problems.compactMap { $0?.description }
     }
 }

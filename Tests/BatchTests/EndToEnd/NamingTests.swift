@@ -72,6 +72,14 @@ internal import Testing
                     #expect(try folder.holds(Self.contents[0], at: "report.json"))
                 }
                 #expect(try folder.names() == ["report.json", "report.json.1", "report.json.2"])
+                let end = try await CommandRun(
+                    [server.url("file").absoluteString, "--report", "report.json", "--failed", "report.json.3"],
+                    in: folder
+                ).end()
+                #expect(end.status == 1)
+                #expect(try Data(contentsOf: folder.url("report.json.3")).isEmpty)
+                #expect(try !Data(contentsOf: folder.url("report.json.4")).isEmpty)
+                #expect(try folder.names().count == 5)
             }
         }
     }
