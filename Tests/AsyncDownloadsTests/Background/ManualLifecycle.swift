@@ -14,6 +14,10 @@ final class ManualLifecycle: AppLifecycle {
 
     private let state = Mutex(State())
 
+    init(closingTime: DispatchTimeInterval = .never) {
+        self.closingTime = closingTime
+    }
+
     /// Whether each activity expires before the call that begins it returns.
     var expiresAtOnce: Bool {
         get { state.withLock(\.expiresAtOnce) }
@@ -21,7 +25,7 @@ final class ManualLifecycle: AppLifecycle {
     }
 
     let needsActivities = true
-    let closingTime = DispatchTimeInterval.never
+    let closingTime: DispatchTimeInterval
 
     var isInForeground: Bool { state.withLock { $0.isInForeground } }
 

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -8,12 +9,13 @@ internal import Testing
 struct SuspensionTests {
     /// A downloader whose app's life cycle a test controls, and a transport that a test advances.
     private struct Fixture {
-        let lifecycle = ManualLifecycle()
+        let lifecycle: ManualLifecycle
         let directory: TemporaryDirectory
         let transport = SteppedTransport()
         let downloader: Downloader
 
-        init(limit: Int = 6) throws {
+        init(limit: Int = 6, closingTime: DispatchTimeInterval = .never) throws {
+            lifecycle = ManualLifecycle(closingTime: closingTime)
             directory = try TemporaryDirectory()
             // An exchange that is canceled ends at once.
             transport.close()
@@ -63,6 +65,20 @@ struct SuspensionTests {
         #expect(running.state != .paused)
         #expect(paused.state == .paused, "the caller has paused it")
         #expect(fixture.lifecycle.activityCount == 1)
+        await fixture.downloader.shutdown()
+    }
+
+    @Test func `a file that isn't closed in time doesn't hold up a suspension`() async throws {
+        let fixture = try Fixture(closingTime: .milliseconds(1))
+        let download = try fixture.start("a")
+        while fixture.transport.exchanges(at: "/a").isEmpty { await Task.yield() }
+        let transfer = try #require(fixture.downloader.liveTransfers.first).activate()
+        transfer.queue.suspend()
+        fixture.lifecycle.expire()
+        #expect(try !POSIXFileSystem.canLockAll(in: fixture.directory.path))
+        transfer.queue.resume()
+        while try !POSIXFileSystem.canLockAll(in: fixture.directory.path) { await Task.yield() }
+        #expect(download.state == .paused)
         await fixture.downloader.shutdown()
     }
 

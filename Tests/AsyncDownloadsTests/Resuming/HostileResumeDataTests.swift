@@ -207,8 +207,9 @@ struct HostileResumeDataTests {
             let mutant = try generator.mutant(of: seeds)
             if check(mutant) { readable += 1 }
         }
-        // If no mutant were readable, nothing would be tested about the values that are read.
-        #expect(readable > 0)
+        // If no mutant were readable, nothing would be tested about the values that are read. The number differs from run to
+        // run, because the order of the values in an archive does.
+        #expect(readable > 10)
     }
 
     /// Returns whether the data is read; checks the values if it is, and the error otherwise.

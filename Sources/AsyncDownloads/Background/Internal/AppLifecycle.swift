@@ -8,7 +8,7 @@ package protocol AppLifecycle: Sendable {
     /// Whether an activity is needed to keep the system from suspending the process.
     var needsActivities: Bool { get }
 
-    /// The time for which the closure that is called before a suspension may wait.
+    /// The time for which the closure `expired` of ``beginActivity(_:expired:)`` may block its thread.
     var closingTime: DispatchTimeInterval { get }
 
     /// Calls `body` with each later change, on any thread, until the result is released or canceled.
