@@ -39,7 +39,8 @@ public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
     ///
     /// The download continues as soon as the limits of concurrent downloads permit it.
     public static let noResponse = Self("noResponse")
-    /// No connection to the server can be established, or the server closes each one without a response.
+    /// No connection to the server can be established, the server closes each one without a response, or it fails to
+    /// handle the requests for different files, or refuses them without stating a time.
     ///
     /// - Parameter nextAttempt: The time of the next attempt.
     public static func hostUnreachable(until nextAttempt: Date) -> Self { Self("hostUnreachable", end: nextAttempt) }

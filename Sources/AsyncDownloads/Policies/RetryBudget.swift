@@ -14,7 +14,7 @@ struct RetryBudget: Sendable, Hashable {
     /// The delay in which other transfers close connections for this one; the transfer keeps its permit meanwhile.
     private static let roomDelay = Duration.milliseconds(250)
 
-    /// The number of refusals in a row that ask for a delay and don't count as failures.
+    /// The number of refusals in a row that aren't counted as failures.
     ///
     /// The limit ends a download that a server refuses permanently.
     static let maximumCoolDownCount = 10
@@ -122,7 +122,7 @@ struct RetryBudget: Sendable, Hashable {
         return limit.map { failureCount <= $0 } ?? true
     }
 
-    /// Returns the attempt after a cool-down that the server asks for, which isn't a failure of the transfer.
+    /// Returns the attempt after a refusal that isn't counted as a failure.
     private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
         guard let status = error.statusCode, StatusCode(status).asksForFewerRequests, policy.maximumRetries > 0,
             coolDownCount < Self.maximumCoolDownCount

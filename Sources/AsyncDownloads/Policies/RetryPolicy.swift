@@ -14,12 +14,13 @@
 /// A 429 response with Retry-After requests a delay and isn't counted as a failure: until the delay has passed, no
 /// download of the downloader sends a request to the origin. A 503 response with Retry-After delays only requests for
 /// the resource, or all requests to the origin if another resource is refused as well. A 429 response without
-/// Retry-After isn't counted either. After ten such responses in a row, without new bytes in between, each additional
-/// one uses a retry. With the policy ``never``, every such response is a failure.
+/// Retry-After isn't counted either. After ten uncounted responses in a row, without new bytes in between, each
+/// additional one uses a retry. With the policy ``never``, every such response is a failure.
 ///
-/// If an origin refuses requests for eight different resources in a row without Retry-After, or fails to handle them,
-/// one request at a time shows whether it accepts requests again; the other downloads wait, and use no retry. If that
-/// takes longer than 60 seconds, or 300 seconds if the origin has accepted a request before, they fail together.
+/// If the requests for eight different resources in a row fail with a status that is retried, and no response states a
+/// time, the downloader sends one request at a time to the origin until one is accepted. The other downloads wait
+/// without using a retry, even with the policy ``never``. If no request is accepted for 60 seconds, or for 300 seconds
+/// if the origin has accepted one before, and no download is receiving from it, the waiting downloads fail.
 ///
 /// If no connection to an origin can be established, all of its downloads wait, and an attempt of one counts for all of
 /// them; see ``Downloader/Configuration/hostPatience``.

@@ -106,12 +106,12 @@ struct SimulatedFixture: Sendable {
 
     func start(_ url: String) -> Download { downloader.start(request(url)) }
 
-    /// Moves the clock in steps of a second, while nothing is in progress, until the condition holds.
-    func advance(until condition: () -> Bool) async {
+    /// Moves the clock in steps, while nothing is in progress, until the condition holds.
+    func advance(by step: Duration = .seconds(1), until condition: () -> Bool) async {
         while true {
             await waitUntilIdle()
             if condition() { return }
-            time.advance(by: .seconds(1))
+            time.advance(by: step)
         }
     }
 

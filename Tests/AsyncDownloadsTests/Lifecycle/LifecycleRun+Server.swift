@@ -50,8 +50,9 @@ extension LifecycleRun {
         let coolDown = sendsRetryAfter && chance(2) ? Int.random(in: 1...4, using: &generator) : nil
         let status = chance(2) ? 503 : 429
         note("\(resource): response \(status), Retry-After \(coolDown.map(String.init) ?? "none")")
-        // Many refusals without a time delay other requests, too.
-        mayBePaced = true
+        if coolDown == nil { untimedRefusalCount += 1 }
+        // Fewer refusals without a time don't delay other requests.
+        if coolDown != nil || untimedRefusalCount >= 8 { mayBePaced = true }
         if coolDown != nil {
             // A 503 may concern this resource only.
             coolingDown.formUnion(status == 429 ? Array(objects.indices) : [resource])

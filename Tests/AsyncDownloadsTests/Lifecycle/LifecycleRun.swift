@@ -25,6 +25,7 @@ final class LifecycleRun {
     /// Whether requests may wait although a permit is available, since the host has refused requests, or has sent no
     /// response.
     var mayBePaced = false
+    var untimedRefusalCount = 0
     /// A description of what happened, for failure messages.
     var history: [String] = []
     var violations: [String] = []

@@ -24,7 +24,7 @@ package enum RetryAfter: Sendable, Hashable {
         }
     }
 
-    /// Returns the time to wait from `now` that a response states; nil if it states none, or one that has passed.
+    /// Returns the time to wait from `now` that a response states; nil if it states none, zero, or one that has passed.
     package static func delay(_ head: ResponseHead, now: HTTPDate) -> Duration? {
         guard let delay = Self(head, now: now)?.delay(now: now), delay > .zero else { return nil }
         return delay

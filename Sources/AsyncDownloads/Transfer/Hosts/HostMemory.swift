@@ -2,15 +2,15 @@
 struct HostMemory: Sendable {
     /// The limits of the host, if something was learned about them; up to date only while the host has no requests.
     var limit: CopyOnWrite<HostLimit>?
-    /// The numbers of the origins that have sent responses.
-    private var answered: [Int32] = []
+    /// The numbers of the origins that have answered, and whether they have accepted a request.
+    private var answered: [(number: Int32, isAccepted: Bool)] = []
     /// The observations about several connections of one file, by the numbers of their origins.
     private var connections: [Int32: OriginConnections] = [:]
     /// The states of origins without requests.
     private var states: [OriginPair: OriginState] = [:]
 
     /// The maximum numbers of recorded origins of one host; without them, a redirecting site could choose any number.
-    private static let (mostAnswered, mostStates) = (16, 64)
+    private static let (mostOrigins, mostStates) = (16, 64)
 
     /// Whether nothing was learned.
     fileprivate var isEmpty: Bool { limit == nil && answered.isEmpty && states.isEmpty && connections.isEmpty }
@@ -22,11 +22,15 @@ struct HostMemory: Sendable {
         return memory
     }
 
-    /// Records that an origin has sent a response.
-    mutating func answered(_ pair: OriginPair) {
-        guard let number = pair.target.map(Self.number), !answered.contains(number) else { return }
-        if answered.count >= Self.mostAnswered { answered.removeFirst() }
-        answered.append(number)
+    /// Records that an origin has answered a request.
+    mutating func answered(_ pair: OriginPair, isAccepted: Bool) {
+        guard let number = pair.target.map(Self.number) else { return }
+        if let index = answered.firstIndex(where: { $0.number == number }) {
+            if isAccepted { answered[index].isAccepted = true }
+        } else {
+            if answered.count >= Self.mostOrigins { answered.removeFirst() }
+            answered.append((number, isAccepted))
+        }
     }
 
     /// Removes and returns the recorded state of an origin; no request has been waiting since it was recorded.
@@ -38,7 +42,9 @@ struct HostMemory: Sendable {
     }
 
     private func newState(of pair: OriginPair) -> OriginState {
-        OriginState(hasAnswered: pair.target.map(Self.number).map(answered.contains) ?? false)
+        let number = pair.target.map(Self.number)
+        let record = answered.first { $0.number == number }
+        return OriginState(hasAnswered: record != nil, hasAccepted: record?.isAccepted ?? false)
     }
 
     /// Records the state of an origin if it is worth keeping.
@@ -55,7 +61,7 @@ struct HostMemory: Sendable {
         set {
             let number = Self.number(origin)
             guard !newValue.isEmpty else { return connections[number] = nil }
-            if connections[number] == nil, connections.count >= Self.mostAnswered, let other = connections.keys.first {
+            if connections[number] == nil, connections.count >= Self.mostOrigins, let other = connections.keys.first {
                 connections[other] = nil
             }
             connections[number] = newValue

@@ -136,10 +136,10 @@ extension HostTable {
         if countsForHost { hosts.update(host) { $0.limit.reserve(at: now) } }
     }
 
-    /// Records that an origin has sent a response.
-    mutating func answered(_ slot: Int32) {
+    /// Records that an origin has answered a request.
+    mutating func answered(_ slot: Int32, isAccepted: Bool) {
         let origin = origins[slot]
-        hosts.update(origin.host) { $0.memory.answered(origin.pair) }
+        hosts.update(origin.host) { $0.memory.answered(origin.pair, isAccepted: isAccepted) }
     }
 
     /// Returns the observations about several connections of one file from an origin.

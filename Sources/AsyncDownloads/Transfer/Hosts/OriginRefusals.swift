@@ -5,15 +5,19 @@
 struct OriginRefusals: Sendable {
     /// The number of different resources in a row from which the origin is concerned.
     private static let mostResources = 8
-    /// The number of cool-downs in a row that are short.
-    private static let shortCount = 20
+    /// The number of assumed cool-downs in a row that are short.
+    private static let shortCount = 200
+    /// The number of assumed cool-downs in a row from which the state is reported.
+    private static let lastingCount = 4
     private static let (shortTime, longTime) = (Duration.milliseconds(250), Duration.seconds(1))
     /// The time after which the waiting transfers of an origin fail, if it has never accepted a request, and if it has.
     private static let (firstPatience, patience) = (Duration.seconds(60), Duration.seconds(300))
 
-    /// The number of cool-downs in a row; requests that were sent before one had begun count once.
-    private var count = 0
-    /// The time of the first one, or the end of the last one whose time was stated.
+    /// The numbers of cool-downs in a row whose times were assumed, and stated; requests that were sent before one had
+    /// begun count once.
+    private var assumedCount = 0
+    private var statedCount = 0
+    /// The time from which the patience is counted, without long times in which a due request wasn't sent.
     private var start = Duration.zero
     /// The number of the last request that was sent before the last cool-down began.
     private var lastNumber = 0
@@ -28,29 +32,51 @@ struct OriginRefusals: Sendable {
         self.hasAccepted = hasAccepted
     }
 
-    /// Whether the last cool-down is the only one since the origin has accepted a request.
-    var isFirst: Bool { count == 1 }
+    /// The value to keep while no transfer uses the origin.
+    var trimmed: Self { Self(hasAccepted: hasAccepted) }
+
+    /// Whether the last cool-down whose time was stated is the only one since the origin has accepted a request.
+    var isFirstStated: Bool { statedCount == 1 }
+
+    /// Whether so many cool-downs were assumed that the state is reported.
+    var lasts: Bool { assumedCount >= Self.lastingCount }
 
     /// The time that is assumed for a cool-down, if none was stated.
-    var assumedTime: Duration { count > Self.shortCount ? Self.longTime : Self.shortTime }
+    var assumedTime: Duration { assumedCount > Self.shortCount ? Self.longTime : Self.shortTime }
 
     /// Whether the recorded failures and refusals concern the origin.
-    var concernOrigin: Bool { count > 0 || resources.count >= Self.mostResources || share.isVeryHigh }
+    var concernOrigin: Bool {
+        assumedCount > 0 || resources.count >= Self.mostResources || share.isVeryHigh
+    }
+
+    /// Returns whether a resource, and others, were refused or have failed since the origin last accepted a request.
+    func isRepeated(_ resource: ResourceID) -> Bool { resources.count > 1 && resources.contains(resource) }
 
     /// The waiting transfers fail if their policies permit at most this number of retries.
     ///
     /// - Parameter isTimed: Whether the last refusal has stated a time.
     func failingRetryLimit(isTimed: Bool, at now: Duration) -> Int {
-        if isTimed { return count - RetryBudget.maximumCoolDownCount - 1 }
+        if isTimed { return statedCount - RetryBudget.maximumCoolDownCount - 1 }
         return now - start >= (hasAccepted ? Self.patience : Self.firstPatience) ? .max : -1
     }
 
+    /// Returns whether a request was sent before the last cool-down began.
+    func isLate(_ number: Int) -> Bool { number <= lastNumber }
+
     /// Records that the origin has accepted a request.
-    mutating func accepted(_ number: Int) {
+    mutating func accepted(_ number: Int, at now: Duration) {
         share.add(isLoss: false)
-        (resources, hasAccepted) = ([], true)
-        if number > lastNumber { count = 0 }
+        (resources, hasAccepted, start) = ([], true, now)
+        if !isLate(number) { (assumedCount, statedCount) = (0, 0) }
     }
+
+    /// Records that a transfer is receiving from the origin, which may accept others after that.
+    mutating func served(at now: Duration) {
+        (statedCount, start) = (0, now)
+    }
+
+    /// Records that a request could have been sent earlier.
+    mutating func delayed(by delay: Duration) { start += delay }
 
     /// Records a failure, or a refusal without a time.
     mutating func add(_ resource: ResourceID, isFailure: Bool) {
@@ -69,9 +95,14 @@ struct OriginRefusals: Sendable {
     mutating func coolDown(
         after number: Int, lastNumber: Int, statedTime: Duration? = nil, at now: Duration
     ) -> Bool {
-        guard number > self.lastNumber else { return false }
-        if count == 0 || statedTime != nil { start = now + (statedTime ?? .zero) }
-        (count, self.lastNumber) = (count + 1, lastNumber)
+        guard !isLate(number) else { return false }
+        if let statedTime {
+            (statedCount, start) = (statedCount + 1, now + statedTime)
+        } else {
+            if assumedCount == 0 { start = now }
+            assumedCount += 1
+        }
+        self.lastNumber = lastNumber
         return true
     }
 }

@@ -41,7 +41,7 @@ extension OriginState {
         /// Returns whether the wait has a known end, and is long enough to be reported.
         func lasts(at now: Duration) -> Bool {
             switch self {
-            case .coolDown(let end), .outage(let end): end - now > .seconds(1)
+            case .coolDown(let end), .outage(let end): end - now >= .seconds(1)
             case .silence: false
             }
         }
@@ -55,6 +55,8 @@ extension OriginState {
         var step: Outage.Step?
         /// The waiting transfers fail if their policies permit at most this number of retries.
         var failingRetryLimit = -1
+        /// Whether the waiting transfers are to be notified of an origin that accepts no requests.
+        var beginsToLast = false
     }
 
     /// The circumstances of an answer.

@@ -17,9 +17,9 @@ struct Outage: Sendable {
     /// The time after the next attempt is due in which a failure still belongs to the same outage.
     ///
     /// If a transfer had been waiting, it would have made the attempt by then.
-    private static let memory = Duration.seconds(10)
+    static let memory = Duration.seconds(10)
 
-    /// The time from which the patience is counted.
+    /// The time from which the patience is counted, without long times in which a due attempt wasn't made.
     private var start: Duration
     /// The number of the last request before the last failure was known; failures of earlier requests don't count.
     private var lastNumber = 0
@@ -50,6 +50,11 @@ struct Outage: Sendable {
     /// Returns whether the patience with an origin that has answered before has ended.
     func hasLasted(_ context: OriginState.Context) -> Bool {
         context.now >= start + context.patience
+    }
+
+    /// Records that an attempt is made.
+    mutating func attempted(at now: Duration) {
+        if isPast(at: now) { (start, attemptTime) = (start + now - attemptTime, now) }
     }
 
     /// Records that an attempt has failed.

@@ -9,9 +9,10 @@ struct ResourceID: Sendable, Hashable {
     }
 }
 
-/// The resources that an origin has refused, with the times until which it refuses them; a limited number is recorded.
+/// The resources that an origin has refused or failed to handle, with the times until which no request for them is sent,
+/// which may have passed; a limited number is recorded.
 struct RefusedResources: Sendable {
-    private static let mostCount = 64
+    private static let mostCount = 256
 
     private var ends: [ResourceID: Duration] = [:]
 

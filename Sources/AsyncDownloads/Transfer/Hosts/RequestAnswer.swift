@@ -24,11 +24,32 @@ enum RequestAnswer: Sendable {
 }
 
 extension RequestAnswer {
+    /// Whether the origin has accepted the request.
+    var isAccepted: Bool { if case .accepted = self { true } else { false } }
+
     /// Whether the origin has sent a response.
     var isResponse: Bool {
         switch self {
         case .accepted, .refused, .failed: true
         case .lost, .reset, .unreachable, .unanswered, .nothing: false
+        }
+    }
+
+    /// Returns the error of the transfers that have waited too long for an origin with such answers.
+    ///
+    /// - Parameter status: The status of the response, if the answer is one.
+    func errorOfWaiting(status: StatusCode?) -> DownloadError {
+        switch self {
+        case .unreachable(let error, _): error
+        case .refused:
+            DownloadError(
+                .httpStatus, "the server refuses all requests", statusCode: status?.code, isRetryable: true)
+        case .failed:
+            DownloadError(
+                .httpStatus, "the server fails to handle all requests", statusCode: status?.code, isRetryable: true)
+        case .reset: DownloadError(.connectionLost, "the server closes connections without a response")
+        case .accepted, .lost, .unanswered, .nothing:
+            DownloadError(.cannotConnect, "nothing was received from the server")
         }
     }
 

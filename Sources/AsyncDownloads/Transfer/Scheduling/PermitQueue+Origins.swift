@@ -17,7 +17,8 @@ extension PermitQueue {
         var permitsGrants = false
         /// The next step of the transfer, if it couldn't connect.
         var step: Outage.Step?
-        /// The waiting requests that were removed because their origin is unreachable.
+        /// The waiting requests that were removed because their origin is unreachable, or has accepted no request for too
+        /// long.
         var failed: [Ticket] = []
         /// The requests that now wait longer because of a cool-down or an unreachable origin.
         var hindered: [Ticket] = []
@@ -99,12 +100,12 @@ extension PermitQueue {
             host.limit.answered(
                 begun.number, meaning, lastNumber: context.lastNumber, runningCount: host.runningCount, at: now)
         }
-        if answer.isResponse { table.answered(slot) }
+        if answer.isResponse { table.answered(slot, isAccepted: answer.isAccepted) }
         pausedHosts[host] = nil
         let failed = waiting(slot, retryLimit: consequence.failingRetryLimit).sorted()
         for ticket in failed { leaveLine(ticket.slot) }
         let isHindered = table.origin(slot).state.hindrance(at: now)?.lasts(at: now) ?? false
-        let hindered = isHindered && !wasHindered ? waiting(slot, retryLimit: .max) : []
+        let hindered = isHindered && !wasHindered || consequence.beginsToLast ? waiting(slot, retryLimit: .max) : []
         unblock(slot)
         for ticket in failed { requests.remove(at: ticket.slot) }
         return Consequence(
@@ -131,8 +132,6 @@ extension PermitQueue {
 }
 
 extension RequestAnswer {
-    fileprivate var isAccepted: Bool { if case .accepted = self { true } else { false } }
-
     /// Returns the meaning of the answer for the limits of the host.
     ///
     /// - Parameter isRefusal: Whether a refusal may apply to the whole host.

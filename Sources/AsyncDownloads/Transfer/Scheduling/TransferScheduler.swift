@@ -110,16 +110,7 @@ final class TransferScheduler: Sendable {
     ) -> (permitsGrants: Bool, step: Outage.Step?) {
         state.withLock { state in
             let consequence = state.queue.answered(request, answer, at: time.now)
-            let error =
-                switch answer {
-                case .unreachable(let error, _): error
-                case .refused, .failed:
-                    DownloadError(
-                        .httpStatus, "the host refuses all requests, or fails to handle them", statusCode: status?.code,
-                        isRetryable: true)
-                case .reset: DownloadError(.connectionLost, "the host closes connections without a response")
-                default: DownloadError(.cannotConnect, "nothing was received from the host")
-                }
+            let error = answer.errorOfWaiting(status: status)
             for ticket in consequence.failed {
                 guard let receiver = state.receivers[ticket.slot] else { continue }
                 state.receivers[ticket.slot] = nil

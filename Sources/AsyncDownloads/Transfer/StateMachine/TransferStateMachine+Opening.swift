@@ -34,7 +34,7 @@ extension TransferStateMachine {
         return []
     }
 
-    /// Handles that no permit is granted, because no connection with the origin can be established.
+    /// Handles that no permit is granted, because the origin can't be reached, or has accepted no request for too long.
     mutating func permitRefused(
         _ request: PermitRequestID, _ error: DownloadError, at now: Duration
     ) -> [TransferAction] {

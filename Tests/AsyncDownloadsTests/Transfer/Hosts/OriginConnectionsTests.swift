@@ -74,7 +74,7 @@ struct OriginConnectionsTests {
         let slot = table.slot(of: OriginPair(host: "a.example"), at: .zero)
         table.updateConnections(of: origins[0], at: .zero) { $0.record(HostObservation(effectiveCount: 6), at: .zero) }
         #expect(origins.map { table.connections(of: $0).effectiveCount } == [6, 1, 1, 1])
-        table.answered(slot)
+        table.answered(slot, isAccepted: true)
         table.removeIfIdle(slot, at: .zero)
         #expect(origins.map { table.connections(of: $0).effectiveCount } == [6, 1, 1, 1])
         // Bodies may come from hosts without permits. Other knowledge of idle hosts is forgotten meanwhile.

@@ -113,7 +113,18 @@ extension OriginStateTests {
         #expect(consequence.step == .retry(number: 2, delay: .seconds(2)))
     }
 
-    @Test(arguments: [RequestAnswer.lost, .reset(.default, of: resource), .failed(of: resource), .accepted()])
+    @Test mutating func `the time in which no transfer makes an attempt doesn't count as patience`() {
+        answer(send(), .accepted())
+        for now in stride(from: 100, to: 600, by: 100) {
+            let consequence = answer(send(at: now), Self.unreachable, at: now)
+            #expect(consequence.failingRetryLimit == 0 && consequence.step != .end)
+        }
+    }
+
+    @Test(arguments: [
+        RequestAnswer.lost, .reset(.default, of: resource), .failed(of: resource), .accepted(),
+        .refused(retryAfter: nil, of: resource),
+    ])
     mutating func `a connection of the time before doesn't end an outage`(_ late: RequestAnswer) {
         let numbers = (0..<2).map { send($0) }
         answer(numbers[0], Self.unreachable)

@@ -1,0 +1,188 @@
+extension OriginState {
+    /// The number of connections in a row that are closed without a response from which the origin counts as
+    /// unreachable.
+    private static let mostResets = 8
+
+    /// Records the answer to a request; called once for each request.
+    ///
+    /// - Parameter isExtra: Whether the request had no permit.
+    mutating func answered(
+        _ number: Int, _ answer: RequestAnswer, isExtra: Bool = false, _ context: Context
+    ) -> Consequence {
+        pace.ended()
+        silence.ended(isAwaited: !isExtra, isResponse: answer.isResponse, at: context.now)
+        if answer.isResponse { (hasAnswered, resetCount) = (true, 0) }
+        if answer.isAccepted {
+            pace.accepted(number)
+            refusals.accepted(number, at: context.now)
+        }
+        if context.isServing { refusals.served(at: context.now) }
+        let (wasProbe, hasLasted) = (probe == .sent(number), refusals.lasts)
+        if wasProbe { probe = nil }
+        var consequence: Consequence
+        if case .unreachable(let outage) = condition, !wasProbe, outage.isLate(number) {
+            consequence = answeredLate(number, answer, context)
+        } else {
+            consequence = answeredInTime(number, answer, wasProbe: wasProbe, context)
+        }
+        consequence.beginsToLast = refusals.lasts && !hasLasted
+        return consequence
+    }
+
+    /// Records the answer to a request that was sent before the outage.
+    ///
+    /// Its connection says nothing about the present, but a stated time is respected.
+    private mutating func answeredLate(
+        _ number: Int, _ answer: RequestAnswer, _ context: Context
+    ) -> Consequence {
+        switch answer {
+        case .unanswered(let policy), .unreachable(_, let policy), .reset(let policy, _):
+            unreachable(policy, isLate: true, context)
+        case .refused(.some, _): answeredInTime(number, answer, wasProbe: false, context)
+        case .accepted, .refused, .failed, .lost, .nothing: Consequence()
+        }
+    }
+
+    private mutating func answeredInTime(
+        _ number: Int, _ answer: RequestAnswer, wasProbe: Bool, _ context: Context
+    ) -> Consequence {
+        switch answer {
+        case .nothing: return Consequence()
+        case .unreachable(_, let policy): return unreachable(policy, isLate: false, context)
+        case .unanswered(let policy):
+            if case .unreachable = condition { return unreachable(policy, isLate: false, context) }
+            return lost(number, wasProbe: wasProbe, context)
+        case .reset(let policy, let resource):
+            resetCount += 1
+            // Requests for other resources go first, because a server may fail to handle this one.
+            if resetCount > 1 { refusedResources.insert(resource, until: context.now, at: context.now) }
+            if resetCount >= Self.mostResets { return unreachable(policy, isLate: false, context) }
+            return lost(number, wasProbe: wasProbe, context)
+        case .lost: return lost(number, wasProbe: wasProbe, context)
+        case .failed(let resource):
+            reached()
+            guard coolsDown(after: number, resource, isFailure: true, context) else { return Consequence() }
+            return consequence(isTimed: false, at: context.now)
+        case .accepted(let quota):
+            accepted(number, quota, wasProbe: wasProbe, at: context.now)
+            return Consequence()
+        case .refused(let retryAfter?, let resource):
+            reached()
+            guard refused(retryAfter, of: resource, wasProbe: wasProbe, at: context.now) else { return Consequence() }
+            refusals.coolDown(after: number, lastNumber: context.lastNumber, statedTime: retryAfter, at: context.now)
+            return refusal(number, retryAfter, isTimed: true, context)
+        case .refused(nil, let resource):
+            reached()
+            // A host that limits connections refuses the same transfers again while it serves others.
+            let isRepeated = context.isServing && resource.map(refusals.isRepeated) ?? false
+            guard coolsDown(after: number, resource, isFailure: false, context) else {
+                return Consequence(isRefusal: isRepeated)
+            }
+            return refusal(number, refusals.assumedTime, isTimed: false, context)
+        }
+    }
+
+    /// Records that a request was lost after its connection was established.
+    private mutating func lost(_ number: Int, wasProbe: Bool, _ context: Context) -> Consequence {
+        reached()
+        guard wasProbe, case .coolingDown(_, .assumed) = condition,
+            coolsDown(after: number, nil, isFailure: true, context)
+        else { return Consequence() }
+        return consequence(isTimed: false, at: context.now)
+    }
+
+    /// Returns the consequence of a refusal that has started a cool-down.
+    private mutating func refusal(
+        _ number: Int, _ time: Duration, isTimed: Bool, _ context: Context
+    ) -> Consequence {
+        let isRefusal = pace.refused(number, time, isTimed: isTimed, lastNumber: context.lastNumber, at: context.now)
+        // An origin that serves nothing doesn't refuse requests because of the number of transfers.
+        return consequence(
+            isRefusal: isRefusal && (context.isServing || isTimed && refusals.isFirstStated), isTimed: isTimed,
+            at: context.now)
+    }
+
+    /// Records that a connection was established.
+    private mutating func reached() {
+        if case .unreachable = condition { (condition, probe) = (.open, nil) }
+    }
+
+    private mutating func accepted(_ number: Int, _ quota: RateLimit.Quota?, wasProbe: Bool, at now: Duration) {
+        switch condition {
+        case .coolingDown(_, .assumed) where !wasProbe && refusals.isLate(number): return
+        case .coolingDown(let end, .announced) where now < end:
+            // Responses may arrive out of order, so this quota may be older than the announcement.
+            if quota != .available { (condition, ignoresAnnouncements) = (.open, true) }
+            return
+        case .coolingDown(let end, _) where now < end: return
+        case .doubtful(let end) where now < end && !wasProbe: return
+        case .open, .coolingDown, .doubtful, .unreachable: (condition, probe) = (.open, nil)
+        }
+        if case .exhausted(let time) = quota, !ignoresAnnouncements, time > .zero {
+            condition = .coolingDown(end: now + time, .announced)
+        }
+    }
+
+    /// Starts a cool-down of an assumed time if a failure, or a refusal without a time, concerns the origin; returns
+    /// whether it does.
+    private mutating func coolsDown(
+        after number: Int, _ resource: ResourceID?, isFailure: Bool, _ context: Context
+    ) -> Bool {
+        if let resource {
+            // Requests for other resources go first, because a server may fail to handle this one.
+            refusals.add(resource, isFailure: isFailure)
+            refusedResources.insert(resource, until: context.now, at: context.now)
+            guard refusals.concernOrigin else { return false }
+        }
+        let isNew = refusals.coolDown(after: number, lastNumber: context.lastNumber, at: context.now)
+        // A probe may be in progress.
+        guard isNew else { return true }
+        var end = context.now + refusals.assumedTime
+        if case .coolingDown(let present, _) = condition { end = max(end, present) }
+        (condition, probe) = (.coolingDown(end: end, .assumed), nil)
+        return true
+    }
+
+    /// Returns the consequence of a cool-down.
+    private func consequence(isRefusal: Bool = false, isTimed: Bool, at now: Duration) -> Consequence {
+        Consequence(
+            isRefusal: isRefusal, failingRetryLimit: refusals.failingRetryLimit(isTimed: isTimed, at: now))
+    }
+
+    /// Handles a refusal that states a time, and returns whether it applies to the origin instead of to the resource.
+    private mutating func refused(
+        _ retryAfter: Duration, of resource: ResourceID?, wasProbe: Bool, at now: Duration
+    ) -> Bool {
+        var (end, hasDoubt) = (now + retryAfter, false)
+        if let resource, end > now { refusedResources.insert(resource, until: end, at: now) }
+        switch condition {
+        case .coolingDown(let present, .assumed) where now < present && resource != nil: return false
+        case .coolingDown(let present, _) where now < present: end = max(end, present)
+        case .doubtful(let present) where now < present:
+            // The time of one resource doesn't apply to the origin, unless other resources are refused as well.
+            if resource != nil || wasProbe { end = max(end, present) }
+            hasDoubt = resource != nil && !wasProbe
+        case .open, .coolingDown, .doubtful, .unreachable:
+            hasDoubt = resource != nil && end > now
+        }
+        if hasDoubt {
+            condition = .doubtful(end: end)
+            return false
+        }
+        (condition, probe) = (end > now ? .coolingDown(end: end, .stated) : .open, nil)
+        return true
+    }
+
+    private mutating func unreachable(_ policy: RetryPolicy, isLate: Bool, _ context: Context) -> Consequence {
+        if case .coolingDown(let end, _) = condition, context.now < end {
+            return Consequence(step: policy.maximumRetries > 0 ? .retry(number: 1, delay: end - context.now) : .end)
+        }
+        var outage = Outage(at: context.now)
+        if case .unreachable(let present) = condition { outage = present }
+        if !isLate { outage.failed(policy, context, hasAnswered: hasAnswered) }
+        condition = .unreachable(outage)
+        return Consequence(
+            step: outage.step(retryLimit: policy.maximumRetries, context, hasAnswered: hasAnswered),
+            failingRetryLimit: hasAnswered ? (outage.hasLasted(context) ? .max : 0) : outage.failureCount - 1)
+    }
+}
