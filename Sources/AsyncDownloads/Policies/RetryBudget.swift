@@ -27,6 +27,8 @@ struct RetryBudget: Sendable, Hashable {
     private var hasRoom = false
     /// Whether connections that other transfers closed have led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
+    /// Whether the failure of the present request concerns the origin.
+    private var concernsOrigin = false
     /// The largest number of bytes that the transfer ever had; bytes of a replaced object may be excluded.
     private var mostReceived: Int64 = 0
     private var replacements = RecentCount()
@@ -83,9 +85,14 @@ struct RetryBudget: Sendable, Hashable {
         hasRoom = true
     }
 
+    /// Records that the response to the present request concerns the origin, which accepts no other request either.
+    mutating func originFailed() {
+        concernsOrigin = true
+    }
+
     /// Records that a request is sent, whose refusal may have another reason than the last one.
     mutating func requestSent() {
-        hasRoom = false
+        (hasRoom, concernsOrigin) = (false, false)
     }
 
     /// Counts a failure, and returns the next attempt; nil if the failure is final.
@@ -95,7 +102,7 @@ struct RetryBudget: Sendable, Hashable {
         after error: DownloadError, policy: RetryPolicy, received: Int64, limit: Int? = nil
     ) -> Attempt? {
         kept(received)
-        defer { hasRoom = false }
+        defer { (hasRoom, concernsOrigin) = (false, false) }
         guard countFailure(limit: limit) else { return nil }
         if hasRoom, !hasUsedRoom, error.isRetryable, error.retryAfter ?? .zero <= .zero {
             hasUsedRoom = true
@@ -124,12 +131,12 @@ struct RetryBudget: Sendable, Hashable {
 
     /// Returns the attempt after a refusal that isn't counted as a failure.
     private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
-        guard let status = error.statusCode, StatusCode(status).asksForFewerRequests, policy.maximumRetries > 0,
-            coolDownCount < Self.maximumCoolDownCount
+        guard let status = error.statusCode, policy.maximumRetries > 0, coolDownCount < Self.maximumCoolDownCount
         else { return nil }
-        let stated = error.retryAfter.map { min($0, policy.maximumRetryAfter) }
+        let stated = error.retryAfter.flatMap { $0 > .zero ? min($0, policy.maximumRetryAfter) : nil }
         // A 429 concerns the number of requests, even if it states no time.
-        guard stated.map({ $0 > .zero }) ?? (status == 429) else { return nil }
+        let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
+        guard concernsOrigin || asksForFewerRequests else { return nil }
         coolDownCount += 1
         let longest = stated ?? policy.delay(beforeRetry: coolDownCount, jitter: 1, retryAfter: nil)
         return Attempt(

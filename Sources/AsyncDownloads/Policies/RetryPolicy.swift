@@ -18,9 +18,10 @@
 /// additional one uses a retry. With the policy ``never``, every such response is a failure.
 ///
 /// If the requests for eight different resources in a row fail with a status that is retried, and no response states a
-/// time, the downloader sends one request at a time to the origin until one is accepted. The other downloads wait
-/// without using a retry, even with the policy ``never``. If no request is accepted for 60 seconds, or for 300 seconds
-/// if the origin has accepted one before, and no download is receiving from it, the waiting downloads fail.
+/// time, the downloader sends one request at a time to the origin until one is accepted. The failure of such a request
+/// isn't counted, up to ten times in a row for each download. The other downloads wait without using a retry, even with
+/// the policy ``never``. If no request is accepted for 60 seconds, or for 300 seconds if the origin has accepted one
+/// before, and no download is receiving from it, the waiting downloads fail.
 ///
 /// If no connection to an origin can be established, all of its downloads wait, and an attempt of one counts for all of
 /// them; see ``Downloader/Configuration/hostPatience``.

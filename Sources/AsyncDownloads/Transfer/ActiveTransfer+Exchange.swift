@@ -4,7 +4,7 @@ extension ActiveTransfer {
         // No lock is held while the subscribers decide.
         let refusals = redirectRefusals(head, from: receiver.url)
         let (reply, gate, partial, credentials) = update { state, decision in
-            answered(receiver, head, state, &decision)
+            answered(receiver, head, &state, &decision)
             for (id, error) in refusals { detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
             if head.status.asksForFewerRequests,
                 RetryAfter.delay(head, now: environment.time.date) == nil
@@ -142,7 +142,7 @@ extension ActiveTransfer {
             if state.machine.networkHindrance != nil { answer = .nothing }
             let receiver = state.connections.end(id)
             if let body = receiver?.refusalBody { state.machine.receivedRefusal(body) }
-            let step = receiver.flatMap { answered($0, answer, &decision) }
+            let step = receiver.flatMap { answered($0, answer, &decision).step }
             decision.actions += state.machine.exchangeEnded(end, step: step, exchange: id, at: now)
         }
     }

@@ -75,23 +75,26 @@ extension ActiveTransfer {
     }
 
     /// Reports the meaning of a head for the origin and its host.
-    func answered(_ receiver: ExchangeReceiver, _ head: ResponseHead, _ state: State, _ decision: inout Decision) {
+    func answered(
+        _ receiver: ExchangeReceiver, _ head: ResponseHead, _ state: inout State, _ decision: inout Decision
+    ) {
         let longest = state.machine.policies.retryPolicy.maximumRetryAfter
-        answered(
+        let consequence = answered(
             receiver, RequestAnswer(head, of: ResourceID(receiver.url), longest: longest, date: environment.time.date),
             status: head.status, &decision)
+        if consequence.concernsOrigin { state.machine.originFailed() }
     }
 
-    /// Reports the answer to a request once, and returns the next step after a failure to connect.
+    /// Reports the answer to a request once, and returns its consequence.
     @discardableResult
     func answered(
         _ receiver: ExchangeReceiver, _ answer: RequestAnswer, status: StatusCode? = nil,
         _ decision: inout Decision
-    ) -> Outage.Step? {
-        guard let request = receiver.takeRequest() else { return nil }
-        let (permitsGrants, step) = environment.scheduler.answered(request, answer, status: status)
-        if permitsGrants { decision.effects.append(deliveryOfGrants) }
-        return step
+    ) -> PermitQueue.Consequence {
+        guard let request = receiver.takeRequest() else { return PermitQueue.Consequence() }
+        let consequence = environment.scheduler.answered(request, answer, status: status)
+        if consequence.permitsGrants { decision.effects.append(deliveryOfGrants) }
+        return consequence
     }
 
     /// Asks the other files of the host to release their additional connections if the host refuses the only connection

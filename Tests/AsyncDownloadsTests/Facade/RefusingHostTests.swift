@@ -33,6 +33,18 @@ struct RefusingHostTests {
         }
     }
 
+    @Test(arguments: [429, 502, 503])
+    func `few files of a host that fails for a while don't use up their retries`(_ status: Int) async throws {
+        let outage = Duration.seconds(1)..<Duration.seconds(50)
+        try await SimulatedFixture.with(reply: { _, now in
+            outage.contains(now) ? .response(status) : .response(200)
+        }) { fixture async throws in
+            _ = try await fixture.start("\(Self.host)/first").file
+            fixture.time.advance(by: .seconds(1))
+            #expect(await download(10, fixture) == 10)
+        }
+    }
+
     @Test(arguments: [429, 500, 503])
     func `a host that fails to handle the first request for each file is used`(_ status: Int) async throws {
         let requested = Mutex<Set<URL>>([])

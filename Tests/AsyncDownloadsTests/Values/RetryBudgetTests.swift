@@ -137,7 +137,7 @@ struct RetryBudgetTests {
     }
 
     @Test func `rule 37: other statuses, a 503 without a time, and a policy without retries have no cool-down`() {
-        for (status, retryAfter) in [(500, 7), (503, 0), (503, nil), (429, 0)] as [(Int, Int?)] {
+        for (status, retryAfter) in [(500, 7), (503, 0), (503, nil)] as [(Int, Int?)] {
             let error = DownloadError(
                 .httpStatus, statusCode: status, isRetryable: true, retryAfter: retryAfter.map { .seconds($0) })
             var budget = RetryBudget(seed: 1)
@@ -147,6 +147,24 @@ struct RetryBudgetTests {
         let refusal = DownloadError(.httpStatus, statusCode: 429, isRetryable: true, retryAfter: .seconds(7))
         var budget = RetryBudget(seed: 1)
         #expect(budget.nextAttempt(after: refusal, policy: .never, received: 0) == nil)
+    }
+
+    @Test func `rule 37: a failure that concerns the origin uses no retry, ten times in a row`() {
+        let failure = DownloadError(.httpStatus, statusCode: 502, isRetryable: true)
+        var budget = RetryBudget(seed: 1)
+        for number in 1...12 {
+            budget.requestSent()
+            budget.originFailed()
+            #expect(budget.nextAttempt(after: failure, policy: Self.policy, received: 0)?.number == number)
+            #expect(budget.retriesUsed == max(0, number - 10))
+        }
+        budget = RetryBudget(seed: 1)
+        budget.originFailed()
+        budget.requestSent()
+        _ = budget.nextAttempt(after: failure, policy: Self.policy, received: 0)
+        #expect(budget.retriesUsed == 1)
+        budget.originFailed()
+        #expect(budget.nextAttempt(after: failure, policy: .never, received: 0) == nil)
     }
 
     @Test func `bytes that were found do not count as new`() {

@@ -146,7 +146,8 @@ extension OriginState {
     /// Returns the consequence of a cool-down.
     private func consequence(isRefusal: Bool = false, isTimed: Bool, at now: Duration) -> Consequence {
         Consequence(
-            isRefusal: isRefusal, failingRetryLimit: refusals.failingRetryLimit(isTimed: isTimed, at: now))
+            isRefusal: isRefusal, concernsOrigin: !isTimed,
+            failingRetryLimit: refusals.failingRetryLimit(isTimed: isTimed, at: now))
     }
 
     /// Handles a refusal that states a time, and returns whether it applies to the origin instead of to the resource.

@@ -53,6 +53,8 @@ extension OriginState {
         var isRefusal = false
         /// The next step of the transfer, if it couldn't connect.
         var step: Outage.Step?
+        /// Whether a failure, or a refusal without a time, concerns the origin.
+        var concernsOrigin = false
         /// The waiting transfers fail if their policies permit at most this number of retries.
         var failingRetryLimit = -1
         /// Whether the waiting transfers are to be notified of an origin that accepts no requests.

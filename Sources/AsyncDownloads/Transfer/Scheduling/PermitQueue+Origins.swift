@@ -17,6 +17,8 @@ extension PermitQueue {
         var permitsGrants = false
         /// The next step of the transfer, if it couldn't connect.
         var step: Outage.Step?
+        /// Whether a failure or refusal concerns the origin, which accepts no other request either.
+        var concernsOrigin = false
         /// The waiting requests that were removed because their origin is unreachable, or has accepted no request for too
         /// long.
         var failed: [Ticket] = []
@@ -110,8 +112,7 @@ extension PermitQueue {
         for ticket in failed { requests.remove(at: ticket.slot) }
         return Consequence(
             permitsGrants: wasBlocked || wasSilent || isHindered || !failed.isEmpty, step: consequence.step,
-            failed: failed,
-            hindered: hindered)
+            concernsOrigin: consequence.concernsOrigin, failed: failed, hindered: hindered)
     }
 
     private mutating func setAccepted(_ isAccepted: Bool, _ ticket: Ticket, _ slot: Int32) {

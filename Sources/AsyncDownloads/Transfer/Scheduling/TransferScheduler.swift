@@ -103,11 +103,9 @@ final class TransferScheduler: Sendable {
     /// Records the answer to a request; called once for each request.
     ///
     /// - Parameter status: The status of the response, if the answer is one.
-    /// - Returns: Whether permits may be granted or refused because of the answer, and the next step of the transfer if
-    ///   it couldn't connect.
     func answered(
         _ request: PermitQueue.Begun, _ answer: RequestAnswer, status: StatusCode? = nil
-    ) -> (permitsGrants: Bool, step: Outage.Step?) {
+    ) -> PermitQueue.Consequence {
         state.withLock { state in
             let consequence = state.queue.answered(request, answer, at: time.now)
             let error = answer.errorOfWaiting(status: status)
@@ -119,7 +117,7 @@ final class TransferScheduler: Sendable {
             for ticket in consequence.hindered {
                 if let receiver = state.receivers[ticket.slot] { state.notices.hindered.append((receiver, ticket)) }
             }
-            return (consequence.permitsGrants, consequence.step)
+            return consequence
         }
     }
 

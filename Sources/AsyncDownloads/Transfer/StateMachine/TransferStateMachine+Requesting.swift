@@ -109,6 +109,11 @@ extension TransferStateMachine {
         budget.extrasWereReleased()
     }
 
+    /// Handles that the head that is reported next concerns the origin, which accepts no other request either.
+    mutating func originFailed() {
+        budget.originFailed()
+    }
+
     private func decideExtra(_ head: ResponseHead, _ exchange: ExchangeProgress, date: HTTPDate) -> SegmentDecision {
         guard let known = bytes.representation else {
             preconditionFailure("an extra exchange without a representation")
