@@ -32,8 +32,8 @@ struct OriginRefusals: Sendable {
         self.hasAccepted = hasAccepted
     }
 
-    /// The value to keep while no transfer uses the origin.
-    var trimmed: Self { Self(hasAccepted: hasAccepted) }
+    /// Whether nothing was refused and nothing has failed since the origin last accepted a request.
+    var isEmpty: Bool { resources.isEmpty && assumedCount + statedCount == 0 }
 
     /// Whether the last cool-down whose time was stated is the only one since the origin has accepted a request.
     var isFirstStated: Bool { statedCount == 1 }

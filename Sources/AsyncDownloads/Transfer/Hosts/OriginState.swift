@@ -31,7 +31,9 @@ struct OriginState: Sendable {
 
     /// Returns whether the value has to be kept while no transfer uses the origin.
     func isWorthKeeping(at now: Duration) -> Bool {
-        if silence.isPresent || ignoresAnnouncements || pace.learned != nil || delaysRequests(at: now) { return true }
+        // All transfers of an origin that fails may be waiting for their retries.
+        if silence.isPresent || ignoresAnnouncements || pace.learned != nil || !refusals.isEmpty { return true }
+        if delaysRequests(at: now) { return true }
         if case .unreachable = condition { return true }
         return false
     }
@@ -39,7 +41,7 @@ struct OriginState: Sendable {
     /// The value to keep while no transfer uses the origin.
     var trimmed: Self {
         var value = self
-        (value.pace, value.refusals) = (pace.trimmed, refusals.trimmed)
+        value.pace = pace.trimmed
         return value
     }
 

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import TestSupport
 internal import Testing
 
@@ -56,6 +57,20 @@ struct HostTableTests {
         #expect(early == [])
         let late = queue.grant(at: .seconds(12))
         #expect(late == [ticket])
+    }
+
+    @Test func `rule 37: failures are counted while all transfers wait for their retries`() throws {
+        var queue = PermitQueue(limit: 4, HostLimit.Settings())
+        let pair = OriginPair(host: "a")
+        for number in 0..<8 {
+            let resource = ResourceID(URL.sample("https://a.example/").appending(path: "\(number)"))
+            try answer(&queue, pair, .failed(of: resource), at: .seconds(number))
+        }
+        _ = queue.enqueue(for: pair, priority: .normal)
+        let early = queue.grant(at: .seconds(7))
+        #expect(early == [])
+        let late = queue.grant(at: .seconds(8))
+        #expect(late.count == 1)
     }
 
     private func accept(_ queue: inout PermitQueue, host: String, at now: Duration) throws {
