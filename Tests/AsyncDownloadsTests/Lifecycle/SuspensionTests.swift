@@ -129,7 +129,8 @@ extension POSIXFileSystem {
     fileprivate static func canLockAll(in directory: String) throws -> Bool {
         let disk = POSIXFileSystem()
         return try disk.names(in: directory).filter { $0.hasSuffix(".lock") }.allSatisfy { name in
-            let file = try disk.open("\(directory)/\(name)", .existing)
+            // A file that is removed in the meantime isn't locked.
+            guard let file = try? disk.open("\(directory)/\(name)", .existing) else { return true }
             defer { disk.close(file) }
             return try disk.lock(file)
         }
