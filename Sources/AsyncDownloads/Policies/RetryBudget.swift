@@ -133,10 +133,10 @@ struct RetryBudget: Sendable, Hashable {
     private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
         guard let status = error.statusCode, policy.maximumRetries > 0, coolDownCount < Self.maximumCoolDownCount
         else { return nil }
-        let stated = error.retryAfter.flatMap { $0 > .zero ? min($0, policy.maximumRetryAfter) : nil }
+        let stated = error.retryAfter.map { min($0, policy.maximumRetryAfter) }.flatMap { $0 > .zero ? $0 : nil }
         // A 429 concerns the number of requests, even if it states no time.
         let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
-        guard concernsOrigin || asksForFewerRequests else { return nil }
+        guard concernsOrigin && !policy.endsWhenRefused || asksForFewerRequests else { return nil }
         coolDownCount += 1
         let longest = stated ?? policy.delay(beforeRetry: coolDownCount, jitter: 1, retryAfter: nil)
         return Attempt(

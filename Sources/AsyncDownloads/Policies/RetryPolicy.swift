@@ -17,9 +17,10 @@
 /// Retry-After isn't counted either. After ten uncounted responses in a row, without new bytes in between, each
 /// additional one uses a retry. With the policy ``never``, every such response is a failure.
 ///
-/// If the requests for eight different resources in a row fail with a status that is retried, and no response states a
-/// time, the downloader sends one request at a time to the origin until one is accepted. The failure of such a request
-/// isn't counted, up to ten times in a row for each download. The other downloads wait without using a retry, even with
+/// If the requests for eight different resources in a row get a 429 or 503 response without Retry-After, or another
+/// response that is retried, or if a third of the latest requests are refused in this way, the downloader sends one
+/// request at a time to the origin until one is accepted. A response that fails such a request isn't counted, up to ten
+/// times in a row for each download. The other downloads wait without using a retry, even with
 /// the policy ``never``. If no request is accepted for 60 seconds, or for 300 seconds if the origin has accepted one
 /// before, and no download is receiving from it, the waiting downloads fail.
 ///

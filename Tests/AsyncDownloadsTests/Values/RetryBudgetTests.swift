@@ -167,6 +167,14 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: failure, policy: .never, received: 0) == nil)
     }
 
+    @Test func `a stated time that isn't respected counts as none`() {
+        let refusal = DownloadError(.httpStatus, statusCode: 503, isRetryable: true, retryAfter: .seconds(60))
+        var (budget, policy) = (RetryBudget(seed: 1), Self.policy)
+        policy.maximumRetryAfter = .zero
+        _ = budget.nextAttempt(after: refusal, policy: policy, received: 0)
+        #expect(budget.retriesUsed == 1)
+    }
+
     @Test func `bytes that were found do not count as new`() {
         var budget = RetryBudget(seed: 1)
         budget.found(50)

@@ -37,7 +37,7 @@ struct HostMemory: Sendable {
     mutating func takeState(of pair: OriginPair, at now: Duration) -> OriginState {
         // Most hosts have no recorded states.
         guard !states.isEmpty, var state = states.removeValue(forKey: pair) else { return newState(of: pair) }
-        state.renewOutage(at: now)
+        state.renew(at: now)
         return state
     }
 

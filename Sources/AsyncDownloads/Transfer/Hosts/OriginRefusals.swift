@@ -17,7 +17,7 @@ struct OriginRefusals: Sendable {
     /// begun count once.
     private var assumedCount = 0
     private var statedCount = 0
-    /// The time from which the patience is counted, without long times in which a due request wasn't sent.
+    /// The time from which the patience is counted.
     private var start = Duration.zero
     /// The number of the last request that was sent before the last cool-down began.
     private var lastNumber = 0
@@ -70,13 +70,11 @@ struct OriginRefusals: Sendable {
         if !isLate(number) { (assumedCount, statedCount) = (0, 0) }
     }
 
-    /// Records that a transfer is receiving from the origin, which may accept others after that.
-    mutating func served(at now: Duration) {
+    /// Records that a transfer is receiving from the origin, which may accept others after that, or that no request was
+    /// sent for a long time although one was due.
+    mutating func restartPatience(at now: Duration) {
         (statedCount, start) = (0, now)
     }
-
-    /// Records that a request could have been sent earlier.
-    mutating func delayed(by delay: Duration) { start += delay }
 
     /// Records a failure, or a refusal without a time.
     mutating func add(_ resource: ResourceID, isFailure: Bool) {
@@ -95,9 +93,11 @@ struct OriginRefusals: Sendable {
     mutating func coolDown(
         after number: Int, lastNumber: Int, statedTime: Duration? = nil, at now: Duration
     ) -> Bool {
+        // The stated time doesn't count as patience.
+        if let statedTime { start = max(start, now + statedTime) }
         guard !isLate(number) else { return false }
-        if let statedTime {
-            (statedCount, start) = (statedCount + 1, now + statedTime)
+        if statedTime != nil {
+            statedCount += 1
         } else {
             if assumedCount == 0 { start = now }
             assumedCount += 1

@@ -16,7 +16,7 @@ extension OriginState {
             pace.accepted(number)
             refusals.accepted(number, at: context.now)
         }
-        if context.isServing { refusals.served(at: context.now) }
+        if context.isServing { refusals.restartPatience(at: context.now) }
         let (wasProbe, hasLasted) = (probe == .sent(number), refusals.lasts)
         if wasProbe { probe = nil }
         var consequence: Consequence
@@ -51,14 +51,14 @@ extension OriginState {
         case .unreachable(_, let policy): return unreachable(policy, isLate: false, context)
         case .unanswered(let policy):
             if case .unreachable = condition { return unreachable(policy, isLate: false, context) }
-            return lost(number, wasProbe: wasProbe, context)
+            return lost(number, context)
         case .reset(let policy, let resource):
             resetCount += 1
             // Requests for other resources go first, because a server may fail to handle this one.
             if resetCount > 1 { refusedResources.insert(resource, until: context.now, at: context.now) }
             if resetCount >= Self.mostResets { return unreachable(policy, isLate: false, context) }
-            return lost(number, wasProbe: wasProbe, context)
-        case .lost: return lost(number, wasProbe: wasProbe, context)
+            return lost(number, context)
+        case .lost: return lost(number, context)
         case .failed(let resource):
             reached()
             guard coolsDown(after: number, resource, isFailure: true, context) else { return Consequence() }
@@ -83,9 +83,9 @@ extension OriginState {
     }
 
     /// Records that a request was lost after its connection was established.
-    private mutating func lost(_ number: Int, wasProbe: Bool, _ context: Context) -> Consequence {
+    private mutating func lost(_ number: Int, _ context: Context) -> Consequence {
         reached()
-        guard wasProbe, case .coolingDown(_, .assumed) = condition,
+        guard case .coolingDown(_, .assumed) = condition, !refusals.isLate(number),
             coolsDown(after: number, nil, isFailure: true, context)
         else { return Consequence() }
         return consequence(isTimed: false, at: context.now)

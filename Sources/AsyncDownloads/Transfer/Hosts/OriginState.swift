@@ -122,9 +122,11 @@ extension OriginState {
     }
 
     /// Returns whether an extra request may be sent; an extra request is never the probe.
-    func mayBeginExtra(at now: Duration) -> Bool {
+    ///
+    /// - Parameter isAlone: Whether no other request is unanswered.
+    func mayBeginExtra(isAlone: Bool, at now: Duration) -> Bool {
         // If no transfer is waiting, no probe follows, and an extra request shows whether the origin accepts requests.
-        if case .coolingDown(let end, .assumed) = condition, now >= end { return probe == nil }
+        if case .coolingDown(let end, .assumed) = condition, now >= end { return probe == nil && isAlone }
         return !needsProbe(at: now) && conditionTime(hasImpatient: false, at: now) == nil
     }
 
@@ -134,26 +136,32 @@ extension OriginState {
     mutating func began(_ number: Int, _ ticket: PermitQueue.Ticket?, at now: Duration) {
         guard let ticket else { return }
         silence.began(at: now)
-        if probe == .permitted(ticket) { probe = nil }
-        if needsProbe(at: now), probe == nil || now >= probeEnd { setProbe(.sent(number), at: now) }
-    }
-
-    private mutating func setProbe(_ new: Probe, at now: Duration) {
-        (probe, probeEnd) = (new, now + Self.longestProbe)
-        // It may be late because no transfer had a permit, or because the system was asleep.
-        switch condition {
-        case .coolingDown(let end, .assumed) where now - end > Outage.memory:
-            refusals.delayed(by: now - end)
-            condition = .coolingDown(end: now, .assumed)
-        case .unreachable(var outage):
-            outage.attempted(at: now)
-            condition = .unreachable(outage)
-        case .open, .coolingDown, .doubtful: break
+        let isPermitted = probe == .permitted(ticket)
+        if !needsProbe(at: now) {
+            if isPermitted { probe = nil }
+        } else if probe == nil || isPermitted || now >= probeEnd {
+            setProbe(.sent(number), at: now)
         }
     }
 
-    /// Starts a new outage if no transfer has been waiting for the end of the present one.
-    mutating func renewOutage(at now: Duration) {
+    private mutating func setProbe(_ new: Probe, at now: Duration) {
+        // The last probe may have got no answer.
+        let earliest = probe == nil ? .zero : probeEnd
+        (probe, probeEnd) = (new, now + Self.longestProbe)
+        // It may be late because no transfer had a permit, or because the system was asleep.
+        func isLate(_ time: Duration) -> Bool { now - max(earliest, time) > Outage.memory }
+        switch condition {
+        case .coolingDown(let end, .assumed) where isLate(end): refusals.restartPatience(at: now)
+        case .unreachable(var outage) where isLate(outage.attemptTime):
+            outage.restartPatience(at: now)
+            condition = .unreachable(outage)
+        case .open, .coolingDown, .doubtful, .unreachable: break
+        }
+    }
+
+    /// Records that a transfer uses the origin after none has for a time; its patience begins now.
+    mutating func renew(at now: Duration) {
+        refusals.restartPatience(at: now)
         guard case .unreachable(let outage) = condition, outage.isPast(at: now) else { return }
         condition = .unreachable(Outage(at: now))
     }

@@ -19,7 +19,7 @@ struct Outage: Sendable {
     /// If a transfer had been waiting, it would have made the attempt by then.
     static let memory = Duration.seconds(10)
 
-    /// The time from which the patience is counted, without long times in which a due attempt wasn't made.
+    /// The time from which the patience is counted.
     private var start: Duration
     /// The number of the last request before the last failure was known; failures of earlier requests don't count.
     private var lastNumber = 0
@@ -52,10 +52,8 @@ struct Outage: Sendable {
         context.now >= start + context.patience
     }
 
-    /// Records that an attempt is made.
-    mutating func attempted(at now: Duration) {
-        if isPast(at: now) { (start, attemptTime) = (start + now - attemptTime, now) }
-    }
+    /// Records that no attempt was made for a long time although one was due.
+    mutating func restartPatience(at now: Duration) { start = now }
 
     /// Records that an attempt has failed.
     mutating func failed(_ policy: RetryPolicy, _ context: OriginState.Context, hasAnswered: Bool) {

@@ -59,7 +59,9 @@ extension RequestAnswer {
         date: @autoclosure () -> HTTPDate
     ) {
         if head.status.asksForFewerRequests {
-            let retryAfter = RetryAfter.delay(head, now: date()).map { min($0, longest) }
+            let retryAfter = RetryAfter.delay(head, now: date()).map { min($0, longest) }.flatMap {
+                $0 > .zero ? $0 : nil
+            }
             self = .refused(
                 retryAfter: retryAfter, of: retryAfter == nil || head.status.code == 503 ? resource() : nil)
         } else if head.status.isRetryable {

@@ -53,7 +53,9 @@ extension PermitQueue {
         let slot = table.slot(of: pair, at: now)
         defer { changed(slot) }
         let origin = table.origin(slot)
-        guard origin.state.mayBeginExtra(at: now), reserve(slot, at: now) else { return nil }
+        guard origin.state.mayBeginExtra(isAlone: origin.unansweredCount == 0, at: now), reserve(slot, at: now) else {
+            return nil
+        }
         return began(slot, nil, at: now)
     }
 

@@ -24,7 +24,7 @@ extension OriginStateTests {
         // A later one fails at once, and one that follows after a while has all retries.
         let later = answer(send(at: now + 1), Self.unreachable, at: now + 1)
         #expect(later.step == .end)
-        state.renewOutage(at: .seconds(now + 60))
+        state.renew(at: .seconds(now + 60))
         let muchLater = answer(send(at: now + 60), Self.unreachable, at: now + 60)
         #expect(muchLater.step != .end)
     }
@@ -80,9 +80,9 @@ extension OriginStateTests {
     @Test mutating func `an outage in which no transfer has waited is forgotten`() {
         answer(send(), .accepted())
         answer(send(at: 1), Self.unreachable, at: 1)
-        state.renewOutage(at: .seconds(5))
+        state.renew(at: .seconds(5))
         #expect(nextTime(at: 1) == .seconds(2))
-        state.renewOutage(at: .seconds(300))
+        state.renew(at: .seconds(300))
         let consequence = answer(send(at: 300), Self.unreachable, at: 300)
         #expect(consequence.failingRetryLimit == 0 && consequence.step != .end)
     }
@@ -153,6 +153,14 @@ extension OriginStateTests {
         answer(next, .accepted(), at: 62)
         answer(silent, .nothing, at: 63)
         #expect(nextTime(at: 63) == nil)
+    }
+
+    @Test mutating func `attempts that wait long for an answer count as patience`() {
+        answer(send(), .accepted())
+        answer(send(), Self.unreachable)
+        let numbers = (0..<2).map { send($0, at: 1 + 60 * $0) }
+        let consequence = answer(numbers[0], .unanswered(.default), at: 66)
+        #expect(consequence.failingRetryLimit == .max && consequence.step == .end)
     }
 
     @Test mutating func `a negative number of retries means none`() {
