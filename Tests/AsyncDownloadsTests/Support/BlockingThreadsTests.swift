@@ -95,16 +95,21 @@ import Testing
         release.signal()
     }
 
-    @Test func `operations are performed by the threads that exist while the system refuses others`() async {
-        let (began, continuation) = AsyncStream.makeStream(of: Int.self)
+    /// Returns a group for which the system refuses all threads but the first one.
+    private static func threadsWithOneThread() -> BlockingThreads {
         let isStarted = Mutex(false)
-        let threads = BlockingThreads(width: 4) { body in
+        return BlockingThreads(width: 4) { body in
             let isFirst = isStarted.withLock { isStarted in
                 defer { isStarted = true }
                 return !isStarted
             }
             return isFirst && SystemThread.startIfPossible(body)
         }
+    }
+
+    @Test func `operations are performed by the threads that exist while the system refuses others`() async {
+        let (began, continuation) = AsyncStream.makeStream(of: Int.self)
+        let threads = Self.threadsWithOneThread()
         for number in 0..<20 { threads.run { continuation.yield(number) } }
         var numbers: [Int] = []
         for await number in began.prefix(20) { numbers.append(number) }
@@ -192,14 +197,7 @@ import Testing
 
     /// All threads may be in such calls, so none of them may wait there for another one.
     @Test func `an operation that adds others isn't held up while the system refuses threads`() async {
-        let isStarted = Mutex(false)
-        let threads = BlockingThreads(width: 4) { body in
-            let isFirst = isStarted.withLock { isStarted in
-                defer { isStarted = true }
-                return !isStarted
-            }
-            return isFirst && SystemThread.startIfPossible(body)
-        }
+        let threads = Self.threadsWithOneThread()
         await withCheckedContinuation { done in
             threads.run {
                 for _ in 0..<3 { threads.run {} }
