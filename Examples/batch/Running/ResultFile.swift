@@ -96,14 +96,16 @@ struct ResultFile {
                 guard file.isFile(at: temporary) else {
                     throw Misuse("\(path) is being written by another process", isUsage: false)
                 }
-                let destination = isOccupied ? try reservedPath() : path
-                guard rename(temporary, destination) == 0 else {
+                let reserved = isOccupied ? reservedPath() : nil
+                // Without a numbered name, the results stay where they are.
+                let destination = isOccupied ? reserved ?? temporary : path
+                guard destination == temporary || rename(temporary, destination) == 0 else {
                     let failure = file.failure
-                    if isOccupied { unlink(destination) }
+                    if let reserved { unlink(reserved) }
                     throw failure
                 }
                 if isOccupied {
-                    throw Misuse(
+                    return Misuse(
                         "\(path) is the file of a download, so the results are in \(destination)", isUsage: false)
                 }
             } catch {
@@ -116,8 +118,8 @@ struct ResultFile {
         }
     }
 
-    /// Creates an empty file whose path is that of this file with a number, and returns its path.
-    private func reservedPath() throws(Misuse) -> String {
+    /// Creates an empty file whose path is that of this file with a number, and returns its path; nil if that fails.
+    private func reservedPath() -> String? {
         for number in 1...Self.mostNumbers {
             let path = "\(path).\(number)"
             let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions)
@@ -125,9 +127,9 @@ struct ResultFile {
                 close(descriptor)
                 return path
             }
-            guard errno == EEXIST else { throw Misuse("\(path) cannot be written: \(Self.reason)", isUsage: false) }
+            guard errno == EEXIST else { return nil }
         }
-        throw Misuse("\(path).1 to \(path).\(Self.mostNumbers) exist", isUsage: false)
+        return nil
     }
 
     private func write(_ header: String, _ trailer: String, to file: OutputFile) throws(Misuse) {

@@ -54,7 +54,7 @@ actor RunResults: ResultSink {
 
     func finish(_ tally: Tally) -> [String] {
         let summary = JSONLine(report: tally).description.dropLast()
-        // A file with a number in its name must not be replaced by the other one.
+        // The file that keeps its path is written first, so that the other one doesn't get that path as its numbered one.
         let isReportFirst = failures?.isOccupied == true
         var problems: [Misuse?] = isReportFirst ? [] : [failures?.finish()]
         problems.append(

@@ -80,6 +80,21 @@ internal import Testing
                 #expect(try Data(contentsOf: folder.url("report.json.3")).isEmpty)
                 #expect(try !Data(contentsOf: folder.url("report.json.4")).isEmpty)
                 #expect(try folder.names().count == 5)
+                let other = try await CommandRun(
+                    [server.url("file").absoluteString, "--failed", "report.json", "--report", "report.json.5"],
+                    in: folder
+                ).end()
+                #expect(other.status == 1)
+                #expect(try !Data(contentsOf: folder.url("report.json.5")).isEmpty)
+                #expect(try Data(contentsOf: folder.url("report.json.6")).isEmpty)
+                for number in 7...1000 { try Data().write(to: folder.url("report.json.\(number)")) }
+                let last = try await CommandRun(
+                    [server.url("file").absoluteString, "--report", "report.json"], in: folder
+                ).end()
+                #expect(last.status == 1)
+                let kept = try #require(try folder.names().first { $0.hasSuffix(".tmp") })
+                #expect(last.error.contains(kept), "\(last.error)")
+                #expect(try !Data(contentsOf: folder.url(kept)).isEmpty)
             }
         }
     }
