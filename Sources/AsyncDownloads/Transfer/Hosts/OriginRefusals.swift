@@ -17,6 +17,8 @@ struct OriginRefusals: Sendable {
     /// begun count once.
     private var assumedCount = 0
     private var statedCount = 0
+    /// Whether a cool-down's time was stated since the origin last accepted a request.
+    private var hasStated = false
     /// The time from which the patience is counted.
     private var start = Duration.zero
     /// The number of the last request that was sent before the last cool-down began.
@@ -33,10 +35,10 @@ struct OriginRefusals: Sendable {
     }
 
     /// Whether nothing was refused and nothing has failed since the origin last accepted a request.
-    var isEmpty: Bool { resources.isEmpty && assumedCount + statedCount == 0 }
+    var isEmpty: Bool { resources.isEmpty && assumedCount == 0 && !hasStated }
 
-    /// Whether the last cool-down whose time was stated is the only one since the origin has accepted a request.
-    var isFirstStated: Bool { statedCount == 1 }
+    /// Whether the last cool-down whose time was stated is the only one since the origin last accepted a request.
+    private(set) var isFirstStated = false
 
     /// Whether so many cool-downs were assumed that the state is reported.
     var lasts: Bool { assumedCount >= Self.lastingCount }
@@ -67,11 +69,13 @@ struct OriginRefusals: Sendable {
     mutating func accepted(_ number: Int, at now: Duration) {
         share.add(isLoss: false)
         (resources, hasAccepted, start) = ([], true, now)
-        if !isLate(number) { (assumedCount, statedCount) = (0, 0) }
+        if !isLate(number) { (assumedCount, statedCount, hasStated) = (0, 0, false) }
     }
 
-    /// Records that a transfer is receiving from the origin, which may accept others after that, or that no request was
-    /// sent for a long time although one was due.
+    /// Begins the patience and the count of stated times anew.
+    ///
+    /// The reason is that a transfer is receiving from the origin, that there was no transfer, or that none had a permit
+    /// for a long time.
     mutating func restartPatience(at now: Duration) {
         (statedCount, start) = (0, now)
     }
@@ -98,6 +102,7 @@ struct OriginRefusals: Sendable {
         guard !isLate(number) else { return false }
         if statedTime != nil {
             statedCount += 1
+            (isFirstStated, hasStated) = (!hasStated, true)
         } else {
             if assumedCount == 0 { start = now }
             assumedCount += 1

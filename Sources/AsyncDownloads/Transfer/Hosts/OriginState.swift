@@ -148,18 +148,18 @@ extension OriginState {
         // The last probe may have got no answer.
         let earliest = probe == nil ? .zero : probeEnd
         (probe, probeEnd) = (new, now + Self.longestProbe)
-        // It may be late because no transfer had a permit, or because the system was asleep.
-        func isLate(_ time: Duration) -> Bool { now - max(earliest, time) > Outage.memory }
+        // No transfer may have had a permit, or the system was asleep.
+        func isOverdue(since time: Duration) -> Bool { now - max(earliest, time) > Outage.memory }
         switch condition {
-        case .coolingDown(let end, .assumed) where isLate(end): refusals.restartPatience(at: now)
-        case .unreachable(var outage) where isLate(outage.attemptTime):
+        case .coolingDown(let end, .assumed) where isOverdue(since: end): refusals.restartPatience(at: now)
+        case .unreachable(var outage) where isOverdue(since: outage.attemptTime):
             outage.restartPatience(at: now)
             condition = .unreachable(outage)
         case .open, .coolingDown, .doubtful, .unreachable: break
         }
     }
 
-    /// Records that a transfer uses the origin after none has for a time; its patience begins now.
+    /// Records that a transfer uses the origin after none did; its patience begins now.
     mutating func renew(at now: Duration) {
         refusals.restartPatience(at: now)
         guard case .unreachable(let outage) = condition, outage.isPast(at: now) else { return }

@@ -16,7 +16,7 @@ struct Outage: Sendable {
     private static let (firstDelay, longestDelay) = (Duration.milliseconds(100), Duration.seconds(5))
     /// The time after the next attempt is due in which a failure still belongs to the same outage.
     ///
-    /// If a transfer had been waiting, it would have made the attempt by then.
+    /// A transfer that waits with a permit makes the attempt by then.
     static let memory = Duration.seconds(10)
 
     /// The time from which the patience is counted.

@@ -122,6 +122,14 @@ struct OriginStateTests {
         }
     }
 
+    @Test mutating func `rule 58: only the first of several refusals with a time concerns the number of transfers`() {
+        let first = answer(send(), .refused(retryAfter: .seconds(60)))
+        // All transfers have respected the time without a permit.
+        state.renew(at: .seconds(60))
+        let second = answer(send(at: 60), .refused(retryAfter: .seconds(60)), at: 60)
+        #expect(first.isRefusal && !second.isRefusal)
+    }
+
     // MARK: Announcements
 
     @Test mutating func `an accepted request may announce that no other one is accepted`() {
