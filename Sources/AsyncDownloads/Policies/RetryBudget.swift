@@ -27,7 +27,7 @@ struct RetryBudget: Sendable, Hashable {
     private var hasRoom = false
     /// Whether connections that other transfers closed have led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
-    /// Whether the failure of the present request concerns the origin.
+    /// Whether the response to the present request is assumed to concern all requests to the origin.
     private var concernsOrigin = false
     /// The largest number of bytes that the transfer ever had; bytes of a replaced object may be excluded.
     private var mostReceived: Int64 = 0
@@ -85,7 +85,7 @@ struct RetryBudget: Sendable, Hashable {
         hasRoom = true
     }
 
-    /// Records that the response to the present request concerns the origin, which accepts no other request either.
+    /// Records that the response to the present request is assumed to concern all requests to the origin.
     mutating func originFailed() {
         concernsOrigin = true
     }
@@ -104,7 +104,7 @@ struct RetryBudget: Sendable, Hashable {
         kept(received)
         defer { (hasRoom, concernsOrigin) = (false, false) }
         guard countFailure(limit: limit) else { return nil }
-        if hasRoom, !hasUsedRoom, error.isRetryable, error.retryAfter ?? .zero <= .zero {
+        if hasRoom, !hasUsedRoom, error.isRetryable, policy.respected(error.retryAfter) == nil {
             hasUsedRoom = true
             coolDownCount += 1
             return Attempt(
@@ -133,7 +133,7 @@ struct RetryBudget: Sendable, Hashable {
     private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
         guard let status = error.statusCode, policy.maximumRetries > 0, coolDownCount < Self.maximumCoolDownCount
         else { return nil }
-        let stated = error.retryAfter.map { min($0, policy.maximumRetryAfter) }.flatMap { $0 > .zero ? $0 : nil }
+        let stated = policy.respected(error.retryAfter)
         // A 429 concerns the number of requests, even if it states no time.
         let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
         guard concernsOrigin && !policy.endsWhenRefused || asksForFewerRequests else { return nil }

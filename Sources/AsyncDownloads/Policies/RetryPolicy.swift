@@ -18,11 +18,11 @@
 /// additional one uses a retry. With the policy ``never``, every such response is a failure.
 ///
 /// If the requests for eight different resources in a row get a 429 or 503 response without Retry-After, or another
-/// response that is retried, or if a third of the latest requests are refused in this way, the downloader sends one
-/// request at a time to the origin until one is accepted. A response that fails such a request isn't counted, up to ten
-/// times in a row for each download. The other downloads wait without using a retry, even with
-/// the policy ``never``. If no request is accepted for 60 seconds, or for 300 seconds if the origin has accepted one
-/// before, and no download is receiving from it, the waiting downloads fail.
+/// response that is retried, the downloader sends one request at a time to the origin until one is accepted. It does the
+/// same if at least eight, and at least a third, of the latest requests get a 429 or 503 response without Retry-After. A
+/// response that fails such a request isn't counted, up to ten times in a row for each download. The other downloads wait
+/// without using a retry, even with the policy ``never``. If no request is accepted for 60 seconds, or for 300 seconds if
+/// the origin has accepted one before, and no download is receiving from it, the waiting downloads fail.
 ///
 /// If no connection to an origin can be established, all of its downloads wait, and an attempt of one counts for all of
 /// them; see ``Downloader/Configuration/hostPatience``.
@@ -50,6 +50,11 @@ public struct RetryPolicy: Sendable, Hashable {
     ///
     /// Default: 10 minutes.
     public var maximumRetryAfter: Duration
+
+    /// Returns the time for which a stated one is respected; nil if none is stated, or none is respected.
+    package func respected(_ retryAfter: Duration?) -> Duration? {
+        retryAfter.map { min($0, maximumRetryAfter) }.flatMap { $0 > .zero ? $0 : nil }
+    }
 
     /// Whether a refusal that asks for a delay is final if few bytes were received (``bytesWorth(_:)``), because the
     /// resource is available elsewhere.

@@ -3,8 +3,8 @@ public import struct Foundation.URL
 extension Checksum {
     /// Returns whether the file has this digest.
     ///
-    /// The file is read on a separate thread. At most eight files for each core are read at a time; others wait, also for
-    /// files on a volume that doesn't respond. A symbolic link is followed.
+    /// The file is read on a separate thread. At most eight files for each core are read at a time. Others wait in line,
+    /// even if all files being read are on a volume that doesn't respond. A symbolic link is followed.
     ///
     /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/destinationUnusable`` if it isn't a regular file,
     ///   ``DownloadError/Code/permissionDenied`` or ``DownloadError/Code/storageFailure`` if it can't be read,

@@ -7,7 +7,7 @@ extension ActiveTransfer {
             answered(receiver, head, &state, &decision)
             for (id, error) in refusals { detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
             if head.status.asksForFewerRequests,
-                RetryAfter.delay(head, now: environment.time.date) == nil
+                state.machine.policies.retryPolicy.respected(RetryAfter.delay(head, now: environment.time.date)) == nil
             {
                 releaseExtras(forRequestOf: id, isResponse: true, &state)
             }

@@ -78,9 +78,9 @@ extension ActiveTransfer {
     func answered(
         _ receiver: ExchangeReceiver, _ head: ResponseHead, _ state: inout State, _ decision: inout Decision
     ) {
-        let longest = state.machine.policies.retryPolicy.maximumRetryAfter
+        let policy = state.machine.policies.retryPolicy
         let consequence = answered(
-            receiver, RequestAnswer(head, of: ResourceID(receiver.url), longest: longest, date: environment.time.date),
+            receiver, RequestAnswer(head, of: ResourceID(receiver.url), policy: policy, date: environment.time.date),
             status: head.status, &decision)
         if consequence.concernsOrigin { state.machine.originFailed() }
     }

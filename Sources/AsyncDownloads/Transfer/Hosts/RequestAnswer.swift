@@ -43,32 +43,30 @@ extension RequestAnswer {
         case .unreachable(let error, _): error
         case .refused:
             DownloadError(
-                .httpStatus, "the server refuses all requests", statusCode: status?.code, isRetryable: true)
+                .httpStatus, "the server refuses every request", statusCode: status?.code, isRetryable: true)
         case .failed:
             DownloadError(
-                .httpStatus, "the server fails to handle all requests", statusCode: status?.code, isRetryable: true)
+                .httpStatus, "the server can handle no request", statusCode: status?.code, isRetryable: true)
         case .reset: DownloadError(.connectionLost, "the server closes connections without a response")
         case .accepted, .lost, .unanswered, .nothing:
             DownloadError(.cannotConnect, "nothing was received from the server")
         }
     }
 
-    /// - Parameter longest: The longest delay that is respected in full (rule 37).
+    /// - Parameter policy: The policy of the transfer, which limits the stated times (rule 37).
     init(
-        _ head: ResponseHead, of resource: @autoclosure () -> ResourceID, longest: Duration,
+        _ head: ResponseHead, of resource: @autoclosure () -> ResourceID, policy: RetryPolicy,
         date: @autoclosure () -> HTTPDate
     ) {
         if head.status.asksForFewerRequests {
-            let retryAfter = RetryAfter.delay(head, now: date()).map { min($0, longest) }.flatMap {
-                $0 > .zero ? $0 : nil
-            }
+            let retryAfter = policy.respected(RetryAfter.delay(head, now: date()))
             self = .refused(
                 retryAfter: retryAfter, of: retryAfter == nil || head.status.code == 503 ? resource() : nil)
         } else if head.status.isRetryable {
             self = .failed(of: resource())
         } else {
             var quota = RateLimit.quota(head.headers)
-            if case .exhausted(let time) = quota { quota = .exhausted(min(time, longest)) }
+            if case .exhausted(let time) = quota { quota = .exhausted(min(time, policy.maximumRetryAfter)) }
             self = .accepted(quota)
         }
     }

@@ -17,7 +17,7 @@ extension PermitQueue {
         var permitsGrants = false
         /// The next step of the transfer, if it couldn't connect.
         var step: Outage.Step?
-        /// Whether a failure or refusal concerns the origin, which accepts no other request either.
+        /// Whether a failure or refusal is assumed to concern all requests to the origin.
         var concernsOrigin = false
         /// The waiting requests that were removed because their origin is unreachable, or has accepted no request for too
         /// long.

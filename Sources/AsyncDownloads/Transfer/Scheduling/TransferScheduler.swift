@@ -108,11 +108,10 @@ final class TransferScheduler: Sendable {
     ) -> PermitQueue.Consequence {
         state.withLock { state in
             let consequence = state.queue.answered(request, answer, at: time.now)
-            let error = answer.errorOfWaiting(status: status)
             for ticket in consequence.failed {
                 guard let receiver = state.receivers[ticket.slot] else { continue }
                 state.receivers[ticket.slot] = nil
-                state.notices.refusals.append((receiver, ticket, error))
+                state.notices.refusals.append((receiver, ticket, answer.errorOfWaiting(status: status)))
             }
             for ticket in consequence.hindered {
                 if let receiver = state.receivers[ticket.slot] { state.notices.hindered.append((receiver, ticket)) }

@@ -109,7 +109,7 @@ extension TransferStateMachine {
         budget.extrasWereReleased()
     }
 
-    /// Handles that the head that is reported next concerns the origin, which accepts no other request either.
+    /// Handles that the head that is reported next is assumed to concern all requests to the origin.
     mutating func originFailed() {
         budget.originFailed()
     }
