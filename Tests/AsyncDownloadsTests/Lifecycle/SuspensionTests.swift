@@ -129,8 +129,14 @@ extension POSIXFileSystem {
     fileprivate static func canLockAll(in directory: String) throws -> Bool {
         let disk = POSIXFileSystem()
         return try disk.names(in: directory).filter { $0.hasSuffix(".lock") }.allSatisfy { name in
-            // A file that is removed in the meantime isn't locked.
-            guard let file = try? disk.open("\(directory)/\(name)", .existing) else { return true }
+            let file: OpenFile
+            do throws(FileFailure) {
+                file = try disk.open("\(directory)/\(name)", .existing)
+            } catch {
+                // A file that is removed in the meantime isn't locked.
+                guard error.kind == .missing else { throw error }
+                return true
+            }
             defer { disk.close(file) }
             return try disk.lock(file)
         }
