@@ -9,6 +9,8 @@ struct RetryBudget: Sendable, Hashable {
         let delay: Duration
         /// The upper bound from which the random delay was drawn.
         let longestDelay: Duration
+        /// Whether the attempt waits, instead of for a delay, until the origin accepts requests.
+        var awaitsOrigin = false
     }
 
     /// The delay in which other transfers close connections for this one; the transfer keeps its permit meanwhile.
@@ -136,8 +138,13 @@ struct RetryBudget: Sendable, Hashable {
         let stated = policy.respected(error.retryAfter)
         // A 429 concerns the number of requests, even if it states no time.
         let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
-        guard concernsOrigin && !policy.endsWhenRefused || asksForFewerRequests else { return nil }
+        let awaitsOrigin = concernsOrigin && !policy.endsWhenRefused
+        guard awaitsOrigin || asksForFewerRequests else { return nil }
         coolDownCount += 1
+        if awaitsOrigin {
+            return Attempt(
+                number: retriesUsed + coolDownCount, delay: .zero, longestDelay: .zero, awaitsOrigin: true)
+        }
         let longest = stated ?? policy.delay(beforeRetry: coolDownCount, jitter: 1, retryAfter: nil)
         return Attempt(
             number: retriesUsed + coolDownCount,

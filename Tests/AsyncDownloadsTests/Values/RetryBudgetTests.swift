@@ -149,13 +149,15 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: refusal, policy: .never, received: 0) == nil)
     }
 
-    @Test func `rule 37: a failure that concerns the origin uses no retry, ten times in a row`() {
+    @Test func `rule 37: after a failure that concerns the origin, an attempt awaits the origin, ten times in a row`() {
         let failure = DownloadError(.httpStatus, statusCode: 502, isRetryable: true)
         var budget = RetryBudget(seed: 1)
         for number in 1...12 {
             budget.requestSent()
             budget.originFailed()
-            #expect(budget.nextAttempt(after: failure, policy: Self.policy, received: 0)?.number == number)
+            let attempt = budget.nextAttempt(after: failure, policy: Self.policy, received: 0)
+            #expect(attempt?.number == number)
+            #expect(attempt?.awaitsOrigin == (number <= 10))
             #expect(budget.retriesUsed == max(0, number - 10))
         }
         budget = RetryBudget(seed: 1)

@@ -7,9 +7,7 @@ extension TransferStateMachine {
         guard let attempt = nextAttempt(after: error) else { return fail(error, at: now) }
         address.attemptEnded()
         address.reset()
-        // While descriptors are short, nothing useful can be opened, so the transfer releases its descriptors.
-        let keepsPermit = attempt.longestDelay <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
-        return [emission(of: attempt, error)] + backOff(for: attempt.delay, keepsPermit: keepsPermit, at: now)
+        return [emission(of: attempt, error)] + backOff(for: attempt, after: error, at: now)
     }
 
     /// Waits for a permit until the origin is tried again, or until another transfer has reached it.
@@ -38,9 +36,14 @@ extension TransferStateMachine {
     /// process.
     static let longestDelayWithPermit = Duration.milliseconds(250)
 
-    private mutating func backOff(for delay: Duration, keepsPermit: Bool, at now: Duration) -> [TransferAction] {
-        guard isRunning else { return releasePermit() + wait(for: delay) }
-        return keepsPermit ? delayRequest(for: delay) : close(.retrying(at: now + delay), at: now)
+    private mutating func backOff(
+        for attempt: RetryBudget.Attempt, after error: DownloadError, at now: Duration
+    ) -> [TransferAction] {
+        guard isRunning else { return releasePermit() + wait(for: attempt.delay) }
+        if attempt.awaitsOrigin { return close(.keeping, at: now) }
+        // While descriptors are short, nothing useful can be opened, so the transfer releases its descriptors.
+        let keepsPermit = attempt.longestDelay <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
+        return keepsPermit ? delayRequest(for: attempt.delay) : close(.retrying(at: now + attempt.delay), at: now)
     }
 
     /// Waits before the next request of the run.
