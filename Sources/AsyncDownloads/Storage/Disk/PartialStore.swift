@@ -21,6 +21,7 @@ package struct PartialStore: Sendable {
     /// The attributes of finished files.
     var attributes = FileAttributes()
     let syncs: SyncQueue
+    private let directorySyncs: DirectorySyncs
 
     /// Creates a store that uses the operating system's files.
     package init(durability: Durability = .powerLoss, bufferedLength: Int64 = PartialFile.bufferedLength) {
@@ -38,6 +39,7 @@ package struct PartialStore: Sendable {
         self.bootID = bootID
         self.bufferedLength = bufferedLength
         syncs = SyncQueue(disk: disk)
+        directorySyncs = DirectorySyncs(disk: disk)
     }
 
     /// Returns the error of placing a file at `path` if it would replace an object that must not be replaced.
@@ -81,12 +83,12 @@ package struct PartialStore: Sendable {
     func synchronizeDirectoryRetrying(_ directory: String) throws(FileFailure) {
         for attempt in 0..<12 {
             do {
-                return try syncs.synchronizeDirectory(directory)
+                return try directorySyncs.synchronize(directory)
             } catch let error where error.kind == .tooManyOpenFiles {
                 Thread.sleep(forTimeInterval: 0.001 * Double(1 << attempt))
             }
         }
-        try syncs.synchronizeDirectory(directory)
+        try directorySyncs.synchronize(directory)
     }
 
     /// Creates a directory and the missing directories above it.

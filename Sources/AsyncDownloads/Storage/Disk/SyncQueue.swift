@@ -1,9 +1,7 @@
-internal import Dispatch
-
 /// The syncs of short files and of directories, which threads perform in rounds.
 ///
-/// While a round of a ``Scope`` runs, requests for the next round are collected. A sync of a directory makes all names
-/// in it durable. On volumes that make the changes of all files durable together (``VolumeKind/diskWithSharedSyncs``),
+/// While a round on a volume runs, requests for the next round are collected. A sync of a directory makes all names in it
+/// durable. On volumes that make the changes of all files durable together (``VolumeKind/diskWithSharedSyncs``),
 /// a sync of several files takes about as long as a sync of one file. With a thread for each file, each sync would take
 /// the same time, and resuming all threads would take more processor time than the rest of a short download.
 final class SyncQueue: Sendable {
@@ -13,68 +11,39 @@ final class SyncQueue: Sendable {
         case directory(String)
     }
 
-    /// A group of requests that one thread performs.
-    enum Scope: Sendable, Hashable {
-        /// Requests for short files, and for their directories, on the volume with this device number.
-        case volume(UInt64)
-        /// Requests for one directory, which don't wait for the sync of a file.
-        case directory(ByteText)
-    }
-
     private struct Request: Sendable {
         let object: Object
         let completion: @Sendable (FileFailure?) -> Void
     }
 
     private let disk: any FileSystem
-    /// The requests for the next round of each scope that has a running thread.
-    private let waiting = Mutex<[Scope: [Request]]>([:])
+    /// The requests for the next round of each volume that has a running thread, by device number.
+    private let waiting = Mutex<[UInt64: [Request]]>([:])
 
     init(disk: any FileSystem) {
         self.disk = disk
     }
 
-    /// Syncs the object in the next round of the scope, which begins after this call.
+    /// Syncs the object in the next round of its volume, which begins after this call.
     ///
     /// - Parameters:
     ///   - object: The object.
-    ///   - scope: The scope.
-    ///   - completion: A closure that is called with the failure, or nil, on the thread of the scope. It must not
+    ///   - volume: The device number of the volume.
+    ///   - completion: A closure that is called with the failure, or nil, on the thread of the volume. It must not
     ///     block.
-    func add(_ object: Object, in scope: Scope, completion: @escaping @Sendable (FileFailure?) -> Void) {
+    func add(_ object: Object, on volume: UInt64, completion: @escaping @Sendable (FileFailure?) -> Void) {
         let isFirst = waiting.withLock { waiting in
-            defer { waiting[scope, default: []].append(Request(object: object, completion: completion)) }
-            return waiting[scope] == nil
+            defer { waiting[volume, default: []].append(Request(object: object, completion: completion)) }
+            return waiting[volume] == nil
         }
-        if isFirst { start(scope) }
+        if isFirst { BlockingThreads.run { self.run(volume) } }
     }
 
-    /// Syncs the directory, and waits for the result; one sync serves all callers that are waiting when it begins.
-    func synchronizeDirectory(_ path: String) throws(FileFailure) {
-        let signal = DispatchSemaphore(value: 0)
-        let result = Mutex<FileFailure?>(nil)
-        add(.directory(path), in: .directory(ByteText(path))) { failure in
-            result.withLock { $0 = failure }
-            signal.signal()
-        }
-        signal.wait()
-        if let failure = result.withLock({ $0 }) { throw failure }
-    }
+    /// The number of requests for the next round of the volume.
+    func waitingCount(on volume: UInt64) -> Int { waiting.withLock { $0[volume]?.count ?? 0 } }
 
-    /// The number of requests for the next round of the scope.
-    func waitingCount(in scope: Scope) -> Int { waiting.withLock { $0[scope]?.count ?? 0 } }
-
-    private func start(_ scope: Scope) {
-        switch scope {
-        case .volume: BlockingThreads.run { self.run(scope) }
-        // The operations for which there is room may all be waiting for this sync, which would have to wait for a
-        // period of ``BlockingLoad`` then.
-        case .directory: SystemThread.start { self.run(scope) }
-        }
-    }
-
-    private func run(_ scope: Scope) {
-        while let requests = next(scope) {
+    private func run(_ volume: UInt64) {
+        while let requests = next(volume) {
             let files = requests.compactMap {
                 if case .file(let file) = $0.object { (file, $0.completion) } else { nil }
             }
@@ -92,14 +61,14 @@ final class SyncQueue: Sendable {
         }
     }
 
-    /// Returns the requests of the next round; nil if there are none, so that no thread serves the scope.
-    private func next(_ scope: Scope) -> [Request]? {
+    /// Returns the requests of the next round; nil if there are none, so that no thread serves the volume.
+    private func next(_ volume: UInt64) -> [Request]? {
         waiting.withLock { waiting in
-            guard let requests = waiting[scope], !requests.isEmpty else {
-                waiting[scope] = nil
+            guard let requests = waiting[volume], !requests.isEmpty else {
+                waiting[volume] = nil
                 return nil
             }
-            waiting[scope] = []
+            waiting[volume] = []
             return requests
         }
     }

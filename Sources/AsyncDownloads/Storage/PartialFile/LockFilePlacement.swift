@@ -139,7 +139,7 @@ extension LockFilePlacement {
                 placement.synchronized(nil, on: volume, ifWanted: isWanted, completion)
             }
         }
-        store.syncs.add(.file(file.handle), in: .volume(volume)) { [placement] failure in
+        store.syncs.add(.file(file.handle), on: volume) { [placement] failure in
             placement.synchronized(failure, on: volume, ifWanted: isWanted, completion)
         }
     }
@@ -163,7 +163,7 @@ extension LockFilePlacement {
             // The bytes may have to be written again.
             return BlockingThreads.run { [placement] in completion(placement.finish()) }
         }
-        store.syncs.add(.directory(partial.names.directory), in: .volume(volume)) { [placement] failure in
+        store.syncs.add(.directory(partial.names.directory), on: volume) { [placement] failure in
             placement.synchronizedDirectory(failure, completion)
         }
     }

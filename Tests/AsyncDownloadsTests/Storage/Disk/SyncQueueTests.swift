@@ -55,6 +55,8 @@ struct SyncQueueTests {
             failed.withLock { $0.append((name, failure != nil)) }
         }
 
+        var count: Int { failed.withLock(\.count) }
+
         /// Returns the results when there are `count`, in the order of their arrival.
         func wait(for count: Int) async -> [(name: String, hasFailed: Bool)] {
             while true {
@@ -69,7 +71,7 @@ struct SyncQueueTests {
         for name in names {
             let object: SyncQueue.Object =
                 name.hasPrefix("/") ? .directory(name) : .file(OpenFile(number: 1, name: name))
-            queue.add(object, in: .volume(volume)) { results.add(name, $0) }
+            queue.add(object, on: volume) { results.add(name, $0) }
         }
     }
 
@@ -89,13 +91,13 @@ struct SyncQueueTests {
         request(["/a"], queue, results)
         await signaled(isBlocked)
         request(["/a", "x", "/b", "/a", "y", "/a"], queue, results)
-        #expect(queue.waitingCount(in: .volume(1)) == 6)
+        #expect(queue.waitingCount(on: 1) == 6)
         mayContinue.signal()
         let names = await results.wait(for: 7).map(\.name)
         #expect(names == ["/a", "x", "y", "/a", "/b", "/a", "/a"], "files are reported before directories")
         #expect(disk.log.prefix(5) == ["/a", "start x", "start y", "x", "y"])
         #expect(disk.log.dropFirst(5).sorted() == ["/a", "/b"])
-        #expect(queue.waitingCount(in: .volume(1)) == 0)
+        #expect(queue.waitingCount(on: 1) == 0)
     }
 
     @Test func `a volume that does not answer holds up no other, and a request without others is a round`() async {
@@ -126,27 +128,53 @@ struct SyncQueueTests {
         #expect(disk.log.count == 3)
     }
 
-    @Test func `threads that wait for a directory share a sync, and wait for no file`() async throws {
-        let (disk, results) = (Disk(failing: ["/b"]), Results())
-        let queue = SyncQueue(disk: disk)
-        let (isFileBlocked, fileMayContinue) = disk.block("x")
-        request(["x"], queue, results)
-        await signaled(isFileBlocked)
+    @Test(arguments: [[], ["/b"]] as [Set<String>])
+    func `threads that wait for a directory share a sync, and wait for no other`(_ failing: Set<String>) async throws {
+        let (disk, results) = (Disk(failing: failing), Results())
+        let syncs = DirectorySyncs(disk: disk)
         let (isBlocked, mayContinue) = disk.block("/b")
         for count in 0..<4 {
             BlockingThreads.run {
-                #expect(throws: FileFailure.self) { try queue.synchronizeDirectory("/b") }
-                results.add("/b", nil)
+                do throws(FileFailure) {
+                    try syncs.synchronize("/b")
+                    results.add("/b", nil)
+                } catch {
+                    results.add("/b", error)
+                }
             }
             if count == 0 { await signaled(isBlocked) }
         }
-        while queue.waitingCount(in: .directory(ByteText("/b"))) < 3 { await Task.yield() }
+        while syncs.waitingCount(for: "/b") < 3 { await Task.yield() }
+        try syncs.synchronize("/a")
         mayContinue.signal()
-        #expect(await results.wait(for: 4).map(\.name) == ["/b", "/b", "/b", "/b"])
-        #expect(disk.log == ["x", "/b", "/b"])
-        try queue.synchronizeDirectory("/a")
-        fileMayContinue.signal()
-        _ = await results.wait(for: 5)
+        #expect(await results.wait(for: 4).map(\.hasFailed) == Array(repeating: !failing.isEmpty, count: 4))
+        #expect(disk.log == ["/b", "/a", "/b"])
+        try syncs.synchronize("/a")
+        #expect(disk.log == ["/b", "/a", "/b", "/a"])
+    }
+
+    @Test func `a sync of a directory that begins earlier doesn't serve a later call`() async throws {
+        let (disk, results) = (Disk(), Results())
+        let syncs = DirectorySyncs(disk: disk)
+        // Each of the syncs is blocked, and another call comes during each of them.
+        for count in 1...3 {
+            let (isBlocked, mayContinue) = disk.block("/a")
+            let first = results.count
+            BlockingThreads.run {
+                try? syncs.synchronize("/a")
+                results.add("/a", nil)
+            }
+            await signaled(isBlocked)
+            BlockingThreads.run {
+                try? syncs.synchronize("/a")
+                results.add("/a", nil)
+            }
+            while syncs.waitingCount(for: "/a") < 1 { await Task.yield() }
+            #expect(results.count == first)
+            mayContinue.signal()
+            _ = await results.wait(for: first + 2)
+            #expect(disk.log.count == 2 * count)
+        }
     }
 
     /// - Parameters:
