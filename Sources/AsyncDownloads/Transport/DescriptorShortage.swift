@@ -16,7 +16,8 @@ enum DescriptorShortage {
     static func error(opening count: Int = 1) -> DownloadError? {
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { _ = close(descriptor) } }
-        for _ in 0..<count {
+        // One descriptor is opened in any case, because the system has a limit, too.
+        for _ in 0..<(areHighestUnused(count) ? 1 : count) {
             let descriptor = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard descriptor >= 0 else {
                 let code = errno
@@ -26,5 +27,20 @@ enum DescriptorShortage {
             descriptors.append(descriptor)
         }
         return nil
+    }
+
+    /// Returns whether the process can open this many more descriptors, because those with the highest numbers are unused.
+    ///
+    /// One system call determines this, and it is true unless the process is close to its limit.
+    private static func areHighestUnused(_ count: Int) -> Bool {
+        #if canImport(Darwin)
+        // The system may permit fewer descriptors than the limit of the process.
+        return false
+        #else
+        guard count > 1, let limit = DescriptorLimit.current, let end = Int32(exactly: limit), limit >= count
+        else { return false }
+        var states = (end - Int32(count)..<end).map { pollfd(fd: $0, events: 0, revents: 0) }
+        return poll(&states, nfds_t(count), 0) == count && states.allSatisfy { $0.revents == POLLNVAL }
+        #endif
     }
 }
