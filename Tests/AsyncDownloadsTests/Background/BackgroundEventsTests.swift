@@ -67,8 +67,11 @@ struct BackgroundEventsTests {
             _ = await sessions.handleEvents(for: "app")
             placed.withLock { $0 = app.placedNames.count }
         }
-        while daemons.all.isEmpty { await Task.yield() }
-        for daemon in daemons.all { daemon.deliver() }
+        // The session may not have attached to its daemon yet, so that nothing is delivered.
+        while placed.withLock({ $0 }) == nil {
+            for daemon in daemons.all { daemon.deliver() }
+            await Task.yield()
+        }
         await call.value
         #expect(placed.withLock { $0 } == 20)
     }

@@ -138,6 +138,8 @@ extension POSIXFileSystem {
                 return true
             }
             defer { disk.close(file) }
+            // A process that another test starts may inherit the descriptor, and with it the lock.
+            defer { disk.unlock(file) }
             return try disk.lock(file)
         }
     }

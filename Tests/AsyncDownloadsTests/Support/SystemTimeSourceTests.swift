@@ -14,14 +14,22 @@ import Testing
     @Test func `a canceled action never runs`() async {
         let time = SystemTimeSource()
         let count = Mutex(0)
+        let isCanceled = DispatchSemaphore(value: 0)
+        // Blocks the thread of the time source, which could have begun an action before it is canceled.
+        await withCheckedContinuation { continuation in
+            _ = time.schedule(after: .zero) {
+                continuation.resume()
+                isCanceled.wait()
+            }
+        }
         for _ in 0..<100 {
             time.schedule(after: .zero) { count.withLock { $0 += 1 } }.cancel()
         }
-        let before = count.withLock { $0 }
         await withCheckedContinuation { continuation in
             _ = time.schedule(after: .milliseconds(1)) { continuation.resume() }
+            isCanceled.signal()
         }
-        #expect(count.withLock { $0 } == before)
+        #expect(count.withLock { $0 } == 0)
     }
 
     @Test func `what a canceled action holds is released before its delay`() {

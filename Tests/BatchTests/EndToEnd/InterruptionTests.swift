@@ -58,14 +58,16 @@ internal import Testing
                 let busy = "http://localhost:\(server.port)/busy"
                 let names = ["held"] + (0..<20).map { "waiting?\($0)" }
                 let list = ([busy] + names.map { server.url($0).absoluteString }).map { $0 + "\n" }.joined()
-                let run = try CommandRun(["-i", "-", "-j", "1", "--json"], in: folder, input: list)
+                try Data(list.utf8).write(to: folder.url.appending(path: "list"))
+                let run = try CommandRun(["-i", "list", "-j", "1", "--json"], in: folder)
                 _ = await server.requests(at: "held", reaching: 1)
                 run.signal(SIGINT)
                 let end = try await run.end()
                 #expect(end.status == 130)
                 let paused = try end.events().filter { $0["event"] as? String == "paused" }
-                // More downloads are open if the host has been silent for two seconds before the signal arrives.
-                #expect(Set(paused.compactMap { $0["id"] as? Int }).isSuperset(of: [0, 1, 2, 3]))
+                // The number of the others that have begun to wait depends on when the signal arrives.
+                let ids = paused.compactMap { $0["id"] as? Int }.sorted()
+                #expect(ids.count >= 2 && ids == Array(0..<ids.count))
                 #expect(end.error.contains("0 of 22 files finished, 0 partially downloaded, 22 waiting"))
                 #expect(server.requests(at: "waiting").isEmpty)
             }

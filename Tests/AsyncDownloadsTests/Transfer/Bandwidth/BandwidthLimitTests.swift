@@ -87,6 +87,7 @@ import Testing
             let exchange = await fixture.transport.exchange(0)
             exchange.answer(object)
             exchange.deliver(6_000)
+            await fixture.waitUntilIdle()
             for _ in 0..<50 {
                 fixture.time.advance(by: .seconds(1))
                 #expect(download.state == .downloading)
@@ -107,6 +108,7 @@ import Testing
             exchange.answer(object)
             exchange.deliver(5_000)
             #expect(exchange.isHeldBack)
+            await fixture.waitUntilIdle()
             download.pause()
             #expect(!exchange.isHeldBack && exchange.isCancelled)
             exchange.end(.cancelled)
