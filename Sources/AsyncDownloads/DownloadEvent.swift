@@ -47,7 +47,8 @@ public enum DownloadEvent: Sendable {
     // Errors and files are stored indirectly, because most events have neither, and many buffers hold events.
     indirect case retrying(attempt: Int, delay: Duration, error: DownloadError)
 
-    /// The download is paused, and this number of bytes is stored on disk, where a later process can find them.
+    /// The download is paused, and this number of bytes is stored: on disk, where a later process can find them, or in
+    /// memory if the result is delivered in memory.
     case paused(receivedByteCount: Int64)
 
     /// The bytes of a paused download were released from memory.

@@ -39,7 +39,9 @@ extension Downloader {
     ///   - requests: The requests; each one is read when its download can start. The ``DuplicatePolicy`` applies to
     ///     duplicates.
     ///   - limit: The maximum number of downloads that wait or run; `nil` for twice the number of transfers that the
-    ///     downloader may run. A value below 1 counts as 1. The limits of the downloader apply as well.
+    ///     downloader may run. A value below 1 counts as 1. The limits of the downloader apply as well. If the
+    ///     limit isn't 1, up to 10,000 additional downloads may wait for retries, or for hosts that don't answer, can't be
+    ///     reached, or have asked for a delay.
     /// - Returns: The files, in the order of the requests.
     /// - Throws: The first ``DownloadError`` that occurs. Its code is ``DownloadError/Code/cancelled`` if the task was
     ///   canceled.
