@@ -79,9 +79,10 @@ extension LiveDisplay.Row {
         case .verifying: return annotated(start, "verifying", layout)
         case .paused: return annotated(start, "paused at \(Units.bytes(progress.receivedByteCount))", layout)
         case .retrying(let time, let reason):
+            // Afterward, the download waits for its server or for others.
+            guard time > now else { return annotated(start, "waiting (\(reason))", layout) }
             // The wait is rounded up, so that the countdown ends at 1 and not at 0.
-            let wait = max(.zero, time - now + .milliseconds(999))
-            return annotated(start, "retrying in \(Units.clock(wait)) (\(reason))", layout)
+            return annotated(start, "retrying in \(Units.clock(time - now + .milliseconds(999))) (\(reason))", layout)
         }
     }
 

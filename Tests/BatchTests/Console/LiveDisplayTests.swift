@@ -89,12 +89,14 @@ internal import Testing
         let notFound = DownloadError(.httpStatus, statusCode: 503)
         let display = try display(
             (.retrying(attempt: 1, delay: .seconds(60), error: notFound), id: 0),
-            (.paused(receivedByteCount: 2048), id: 1), (.verifying, id: 2))
+            (.paused(receivedByteCount: 2048), id: 1), (.verifying, id: 2),
+            (.retrying(attempt: 1, delay: .zero, error: notFound), id: 3))
         #expect(
             display.lines(columns: 80, height: 24, now: .seconds(3)).dropLast() == [
                 "file.bin      retrying in 0:59 (httpStatus 503)",
                 "file.bin      paused at 2.0 KiB",
                 "file.bin      verifying",
+                "file.bin      waiting (httpStatus 503)",
             ])
     }
 
