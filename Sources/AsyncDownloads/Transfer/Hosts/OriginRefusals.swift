@@ -10,6 +10,8 @@ struct OriginRefusals: Sendable {
     /// The number of assumed cool-downs in a row from which the state is reported.
     private static let lastingCount = 4
     private static let (shortTime, longTime) = (Duration.milliseconds(250), Duration.seconds(1))
+    /// The longest recorded interval between accepted requests; an origin that accepts fewer is assumed to have failed.
+    private static let longestInterval = Duration.seconds(10)
     /// The time after which the waiting transfers of an origin fail, if it has never accepted a request, and if it has.
     private static let (firstPatience, patience) = (Duration.seconds(60), Duration.seconds(300))
 
@@ -24,6 +26,9 @@ struct OriginRefusals: Sendable {
     /// The number of the last request that was sent before the last cool-down began.
     private var lastNumber = 0
     private var hasAccepted: Bool
+    private var lastAcceptance = Duration.zero
+    /// The time between the last two accepted requests, if the origin had an assumed cool-down between them, or else zero.
+    private var interval = Duration.zero
     /// The resources in a row that were refused without a time, or have failed.
     private var resources: Set<ResourceID> = []
     /// The share of refusals without a time; in a row, each resource counts once.
@@ -43,8 +48,13 @@ struct OriginRefusals: Sendable {
     /// Whether so many cool-downs were assumed that the state is reported.
     var lasts: Bool { assumedCount >= Self.lastingCount }
 
-    /// The time that is assumed for a cool-down, if none was stated.
-    var assumedTime: Duration { assumedCount > Self.shortCount ? Self.longTime : Self.shortTime }
+    /// Returns the end of a cool-down that begins now, if no time was stated.
+    ///
+    /// An origin may accept one request at a time, in regular intervals.
+    func assumedEnd(at now: Duration) -> Duration {
+        let time = assumedCount > Self.shortCount ? Self.longTime : Self.shortTime
+        return max(now + time, lastAcceptance + interval - Self.shortTime)
+    }
 
     /// Whether the recorded failures and refusals concern the origin.
     var concernOrigin: Bool {
@@ -68,8 +78,11 @@ struct OriginRefusals: Sendable {
     /// Records that the origin has accepted a request.
     mutating func accepted(_ number: Int, at now: Duration) {
         share.add(isLoss: false)
-        (resources, hasAccepted, start) = ([], true, now)
-        if !isLate(number) { (assumedCount, statedCount, hasStated) = (0, 0, false) }
+        defer { (resources, hasAccepted, start) = ([], true, now) }
+        guard !isLate(number) else { return }
+        let isRegular = hasAccepted && assumedCount > 0 && now - lastAcceptance <= Self.longestInterval
+        (interval, lastAcceptance) = (isRegular ? now - lastAcceptance : .zero, now)
+        (assumedCount, statedCount, hasStated) = (0, 0, false)
     }
 
     /// Begins the patience and the count of stated times anew.

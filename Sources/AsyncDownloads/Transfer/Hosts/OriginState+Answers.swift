@@ -78,7 +78,8 @@ extension OriginState {
             guard coolsDown(after: number, resource, isFailure: false, context) else {
                 return Consequence(isRefusal: isRepeated)
             }
-            return refusal(number, refusals.assumedTime, isTimed: false, context)
+            return refusal(
+                number, refusals.assumedEnd(at: context.now) - context.now, isTimed: false, context)
         }
     }
 
@@ -137,7 +138,7 @@ extension OriginState {
         let isNew = refusals.coolDown(after: number, lastNumber: context.lastNumber, at: context.now)
         // A probe may be in progress.
         guard isNew else { return true }
-        var end = context.now + refusals.assumedTime
+        var end = refusals.assumedEnd(at: context.now)
         if case .coolingDown(let present, _) = condition { end = max(end, present) }
         (condition, probe) = (.coolingDown(end: end, .assumed), nil)
         return true
