@@ -40,7 +40,8 @@ public enum DownloadEvent: Sendable {
     /// Bytes were received.
     case progress(DownloadProgress)
 
-    /// An attempt failed; the retry with the number `attempt` starts after `delay`.
+    /// An attempt failed; the retry with the number `attempt` starts after `delay`, or, if that is zero, as soon as the
+    /// origin accepts requests.
     ///
     /// The number counts all retries since new bytes were last received, including retries that
     /// ``RetryPolicy/maximumRetries`` doesn't limit because the server requested the delay.

@@ -11,6 +11,10 @@ struct RetryBudget: Sendable, Hashable {
         let longestDelay: Duration
         /// Whether the attempt waits, instead of for a delay, until the origin accepts requests.
         var awaitsOrigin = false
+
+        fileprivate static func awaitingOrigin(_ number: Int) -> Self {
+            Self(number: number, delay: .zero, longestDelay: .zero, awaitsOrigin: true)
+        }
     }
 
     /// The delay in which other transfers close connections for this one; the transfer keeps its permit meanwhile.
@@ -29,8 +33,17 @@ struct RetryBudget: Sendable, Hashable {
     private var hasRoom = false
     /// Whether connections that other transfers closed have led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
-    /// Whether the response to the present request is assumed to concern all requests to the origin.
-    private var concernsOrigin = false
+    /// A response that is assumed to concern all requests to the origin.
+    private struct OriginFailure: Sendable, Hashable {
+        let time: Duration
+        /// Whether the request was not redirected from another origin.
+        let isDirect: Bool
+    }
+
+    /// The response to the present request, if it is assumed to concern all requests to the origin.
+    private var originFailure: OriginFailure?
+    /// The time before which such responses aren't counted, because the transfer awaits the origin instead of a delay.
+    private var countStart = Duration.zero
     /// The largest number of bytes that the transfer ever had; bytes of a replaced object may be excluded.
     private var mostReceived: Int64 = 0
     private var replacements = RecentCount()
@@ -55,7 +68,7 @@ struct RetryBudget: Sendable, Hashable {
     mutating func kept(_ count: Int64) -> Bool {
         guard count > mostReceived else { return false }
         mostReceived = count
-        (retriesUsed, coolDownCount) = (0, 0)
+        (retriesUsed, coolDownCount, countStart) = (0, 0, .zero)
         hasUsedRoom = false
         return true
     }
@@ -88,13 +101,15 @@ struct RetryBudget: Sendable, Hashable {
     }
 
     /// Records that the response to the present request is assumed to concern all requests to the origin.
-    mutating func originFailed() {
-        concernsOrigin = true
+    ///
+    /// - Parameter isDirect: Whether the request was not redirected from another origin.
+    mutating func originFailed(isDirect: Bool, at now: Duration) {
+        originFailure = OriginFailure(time: now, isDirect: isDirect)
     }
 
     /// Records that a request is sent, whose refusal may have another reason than the last one.
     mutating func requestSent() {
-        (hasRoom, concernsOrigin) = (false, false)
+        (hasRoom, originFailure) = (false, nil)
     }
 
     /// Counts a failure, and returns the next attempt; nil if the failure is final.
@@ -104,7 +119,7 @@ struct RetryBudget: Sendable, Hashable {
         after error: DownloadError, policy: RetryPolicy, received: Int64, limit: Int? = nil
     ) -> Attempt? {
         kept(received)
-        defer { (hasRoom, concernsOrigin) = (false, false) }
+        defer { (hasRoom, originFailure) = (false, nil) }
         guard countFailure(limit: limit) else { return nil }
         if hasRoom, !hasUsedRoom, error.isRetryable, policy.respected(error.retryAfter) == nil {
             hasUsedRoom = true
@@ -132,25 +147,29 @@ struct RetryBudget: Sendable, Hashable {
     }
 
     /// Returns the attempt after a refusal that isn't counted as a failure.
+    ///
+    /// An attempt that awaits the origin may follow within a fraction of a second. Therefore, the refusals in the time of
+    /// the delay that it replaces count once.
     private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
-        guard let status = error.statusCode, policy.maximumRetries > 0, coolDownCount < Self.maximumCoolDownCount
-        else { return nil }
+        guard let status = error.statusCode, policy.maximumRetries > 0 else { return nil }
         let stated = policy.respected(error.retryAfter)
+        let failure = policy.endsWhenRefused ? nil : originFailure
+        // A site that redirects to a new origin each time could cause any number of requests without delays.
+        let awaited = stated == nil && failure?.isDirect == true ? failure : nil
+        if let awaited, awaited.time < countStart { return .awaitingOrigin(retriesUsed + coolDownCount) }
         // A 429 concerns the number of requests, even if it states no time.
         let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
-        let awaitsOrigin = concernsOrigin && !policy.endsWhenRefused
-        guard awaitsOrigin || asksForFewerRequests else { return nil }
+        guard coolDownCount < Self.maximumCoolDownCount, failure != nil || asksForFewerRequests else { return nil }
         coolDownCount += 1
-        if awaitsOrigin {
-            return Attempt(
-                number: retriesUsed + coolDownCount, delay: .zero, longestDelay: .zero, awaitsOrigin: true)
+        let number = retriesUsed + coolDownCount
+        if let stated { return Attempt(number: number, delay: stated, longestDelay: stated) }
+        let delay = policy.delay(beforeRetry: coolDownCount, jitter: jitter.nextFraction(), retryAfter: nil)
+        if let awaited {
+            countStart = awaited.time + delay
+            return .awaitingOrigin(number)
         }
-        let longest = stated ?? policy.delay(beforeRetry: coolDownCount, jitter: 1, retryAfter: nil)
-        return Attempt(
-            number: retriesUsed + coolDownCount,
-            delay: stated
-                ?? policy.delay(beforeRetry: coolDownCount, jitter: jitter.nextFraction(), retryAfter: nil),
-            longestDelay: longest)
+        let longest = policy.delay(beforeRetry: coolDownCount, jitter: 1, retryAfter: nil)
+        return Attempt(number: number, delay: delay, longestDelay: longest)
     }
 
     /// Counts a restart that a response forces, and returns how many there were before.

@@ -82,7 +82,7 @@ extension ActiveTransfer {
         let consequence = answered(
             receiver, RequestAnswer(head, of: ResourceID(receiver.url), policy: policy, date: environment.time.date),
             status: head.status, &decision)
-        if consequence.concernsOrigin { state.machine.originFailed() }
+        if consequence.concernsOrigin { state.machine.originFailed(at: now) }
     }
 
     /// Reports the answer to a request once, and returns its consequence.

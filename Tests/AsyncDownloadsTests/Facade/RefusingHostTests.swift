@@ -49,11 +49,29 @@ struct RefusingHostTests {
 
     @Test(arguments: [502, 503])
     func `few files of a host that fails for a while don't use up their retries`(_ status: Int) async throws {
+        // The delays of five retries take at most 31 seconds.
         try await withHost(failingWith: status, until: .seconds(35)) { fixture in
-            // The delays of five retries take at most 31 seconds.
-            #expect(await download(10, fixture) == 10)
+            #expect(await download(10, fixture, advancingBy: .milliseconds(250)) == 10)
             // No file waits for a delay of its own when the host accepts requests again.
             #expect(fixture.time.now <= .seconds(37), "\(fixture.time.now)")
+        }
+    }
+
+    @Test(arguments: [429, 503], [1000, 2000, 5000])
+    func `a host that accepts one request at a time, in regular intervals, refuses no file often`(
+        _ status: Int, milliseconds: Int
+    ) async throws {
+        let nextTime = Mutex(Duration.zero)
+        try await SimulatedFixture.with(reply: { _, now in
+            nextTime.withLock { time in
+                guard now >= time else { return .response(status) }
+                time = now + .milliseconds(milliseconds)
+                return .response(200)
+            }
+        }) { fixture async throws in
+            #expect(await download(60, fixture, advancingBy: .milliseconds(250)) == 60)
+            #expect(fixture.servers.requests.count <= 60 * 4, "\(fixture.servers.requests.count)")
+            #expect(fixture.time.now <= .milliseconds(milliseconds) * 66, "\(fixture.time.now)")
         }
     }
 

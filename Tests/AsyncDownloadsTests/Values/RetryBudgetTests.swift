@@ -154,19 +154,50 @@ struct RetryBudgetTests {
         var budget = RetryBudget(seed: 1)
         for number in 1...12 {
             budget.requestSent()
-            budget.originFailed()
+            // No delay is longer.
+            budget.originFailed(isDirect: true, at: .seconds(100 * number))
             let attempt = budget.nextAttempt(after: failure, policy: Self.policy, received: 0)
             #expect(attempt?.number == number)
             #expect(attempt?.awaitsOrigin == (number <= 10))
             #expect(budget.retriesUsed == max(0, number - 10))
         }
         budget = RetryBudget(seed: 1)
-        budget.originFailed()
+        budget.originFailed(isDirect: true, at: .zero)
         budget.requestSent()
         _ = budget.nextAttempt(after: failure, policy: Self.policy, received: 0)
         #expect(budget.retriesUsed == 1)
-        budget.originFailed()
+        budget.originFailed(isDirect: true, at: .zero)
         #expect(budget.nextAttempt(after: failure, policy: .never, received: 0) == nil)
+    }
+
+    @Test func `rule 37: frequent failures that concern the origin count as often as the delays they replace`() {
+        let failure = DownloadError(.httpStatus, statusCode: 502, isRetryable: true)
+        for seed in Seeds.first(10) {
+            var (budget, now, last) = (RetryBudget(seed: seed), Duration.zero, 0)
+            while budget.retriesUsed == 0 {
+                budget.originFailed(isDirect: true, at: now)
+                let number = budget.nextAttempt(after: failure, policy: .default, received: 0)?.number
+                #expect(number == last || number == last + 1)
+                (now, last) = (now + .milliseconds(250), number ?? 0)
+            }
+            // The mean of the delays is 151 s.
+            #expect(now > .seconds(50) && now < .seconds(290))
+        }
+    }
+
+    @Test(arguments: [(nil, false), (.seconds(7), true)] as [(Duration?, Bool)])
+    func `rule 37: after a redirect, or with a stated time, an attempt follows after a delay`(
+        retryAfter: Duration?, isDirect: Bool
+    ) {
+        let failure = DownloadError(.httpStatus, statusCode: 502, isRetryable: true, retryAfter: retryAfter)
+        var budget = RetryBudget(seed: 1)
+        for number in 1...10 {
+            budget.originFailed(isDirect: isDirect, at: .zero)
+            let attempt = budget.nextAttempt(after: failure, policy: Self.policy, received: 0)
+            #expect(attempt?.number == number && attempt?.awaitsOrigin == false)
+            #expect(attempt?.longestDelay ?? .zero > .zero)
+            if let retryAfter { #expect(attempt?.delay == retryAfter) }
+        }
     }
 
     @Test func `a stated time that isn't respected counts as none`() {

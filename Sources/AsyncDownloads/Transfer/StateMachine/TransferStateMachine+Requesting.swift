@@ -110,8 +110,8 @@ extension TransferStateMachine {
     }
 
     /// Handles that the head that is reported next is assumed to concern all requests to the origin.
-    mutating func originFailed() {
-        budget.originFailed()
+    mutating func originFailed(at now: Duration) {
+        budget.originFailed(isDirect: address.origins.isDirect, at: now)
     }
 
     private func decideExtra(_ head: ResponseHead, _ exchange: ExchangeProgress, date: HTTPDate) -> SegmentDecision {
