@@ -27,7 +27,7 @@ extension ActiveTransfer {
             }
             // All bytes have been received; the file is being verified and placed.
             guard state.machine.phase != .finishing else { return }
-            endAtDeadline(id, clock.error, &state, &decision, at: now)
+            endAtDeadline(id, clock, state.failureBeforeWait, &state, &decision, at: now)
         }
     }
 
@@ -37,9 +37,7 @@ extension ActiveTransfer {
     ) {
         let now = now
         for (id, clock) in state.subscribers.late(after: delay, at: now) {
-            var late = clock.error
-            late.underlyingError = error
-            endAtDeadline(id, late, &state, &decision, at: now)
+            endAtDeadline(id, clock, error, &state, &decision, at: now)
         }
     }
 
@@ -47,9 +45,14 @@ extension ActiveTransfer {
     ///
     /// Unlike a canceled subscriber, it doesn't want any work to continue after its end, so the abandonment policy
     /// doesn't apply.
+    ///
+    /// - Parameter cause: The failure after which the transfer is waiting.
     private func endAtDeadline(
-        _ id: SubscriberID, _ error: DownloadError, _ state: inout State, _ decision: inout Decision, at now: Duration
+        _ id: SubscriberID, _ clock: DeadlineClock, _ cause: DownloadError?, _ state: inout State,
+        _ decision: inout Decision, at now: Duration
     ) {
+        var error = clock.error
+        error.underlyingError = cause
         detach(id, .failure(error), policy: .pause, &state, &decision, at: now)
     }
 }

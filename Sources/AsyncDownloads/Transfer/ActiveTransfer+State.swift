@@ -66,6 +66,11 @@ extension ActiveTransfer.State {
         failedAttempt = attempt
     }
 
+    /// The failure of the last attempt, if the transfer is waiting.
+    var failureBeforeWait: DownloadError? {
+        machine.phase == .waiting || machine.phase == .backingOff ? failedAttempt?.error : nil
+    }
+
     /// Returns the effects that notify observers of changes.
     mutating func notifyObservers() -> [DeferredEffect] {
         let present = ActiveTransfer.ObservedState(
