@@ -40,11 +40,12 @@ public enum DownloadEvent: Sendable {
     /// Bytes were received.
     case progress(DownloadProgress)
 
-    /// An attempt failed; the retry with the number `attempt` starts after `delay`, or, if that is zero, as soon as the
-    /// origin accepts requests.
+    /// An attempt failed; the retry with the number `attempt` starts after `delay`, or, if that is zero, when it is the
+    /// download's turn, for example after other downloads have waited for the origin.
     ///
     /// The number counts all retries since new bytes were last received, including retries that
-    /// ``RetryPolicy/maximumRetries`` doesn't limit because the server requested the delay.
+    /// ``RetryPolicy/maximumRetries`` doesn't limit because the server requested the delay. While an origin refuses or
+    /// fails to handle every request, only some of the attempts are counted and reported.
     // Errors and files are stored indirectly, because most events have neither, and many buffers hold events.
     indirect case retrying(attempt: Int, delay: Duration, error: DownloadError)
 

@@ -251,7 +251,8 @@ extension Session {
 
     @inline(never)
     private func record(_ event: DownloadEvent, of id: Int) {
-        if case .retrying = event {
+        // Without a delay, the download waits for a permit, and is counted by the downloader.
+        if case .retrying(_, let delay, _) = event, delay > .zero {
             retrying.insert(id)
             room.signal()
         } else {

@@ -11,9 +11,11 @@ struct RetryBudget: Sendable, Hashable {
         let longestDelay: Duration
         /// Whether the attempt waits, instead of for a delay, until the origin accepts requests.
         var awaitsOrigin = false
+        /// Whether the failure was counted.
+        var isCounted = true
 
-        fileprivate static func awaitingOrigin(_ number: Int) -> Self {
-            Self(number: number, delay: .zero, longestDelay: .zero, awaitsOrigin: true)
+        fileprivate static func awaitingOrigin(_ number: Int, isCounted: Bool) -> Self {
+            Self(number: number, delay: .zero, longestDelay: .zero, awaitsOrigin: true, isCounted: isCounted)
         }
     }
 
@@ -34,10 +36,12 @@ struct RetryBudget: Sendable, Hashable {
     /// Whether connections that other transfers closed have led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
     /// A response that is assumed to concern all requests to the origin.
-    private struct OriginFailure: Sendable, Hashable {
-        let time: Duration
-        /// Whether the request was not redirected from another origin.
-        let isDirect: Bool
+    private enum OriginFailure: Sendable {
+        /// The request was redirected from another origin.
+        case redirected
+        case counted
+        /// The response came before ``countStart``.
+        case uncounted
     }
 
     /// The response to the present request, if it is assumed to concern all requests to the origin.
@@ -104,7 +108,8 @@ struct RetryBudget: Sendable, Hashable {
     ///
     /// - Parameter isDirect: Whether the request was not redirected from another origin.
     mutating func originFailed(isDirect: Bool, at now: Duration) {
-        originFailure = OriginFailure(time: now, isDirect: isDirect)
+        originFailure = !isDirect ? .redirected : now < countStart ? .uncounted : .counted
+        if originFailure == .counted { countStart = now }
     }
 
     /// Records that a request is sent, whose refusal may have another reason than the last one.
@@ -154,9 +159,9 @@ struct RetryBudget: Sendable, Hashable {
         guard let status = error.statusCode, policy.maximumRetries > 0 else { return nil }
         let stated = policy.respected(error.retryAfter)
         let failure = policy.endsWhenRefused ? nil : originFailure
-        // A site that redirects to a new origin each time could cause any number of requests without delays.
-        let awaited = stated == nil && failure?.isDirect == true ? failure : nil
-        if let awaited, awaited.time < countStart { return .awaitingOrigin(retriesUsed + coolDownCount) }
+        if failure == .uncounted, stated == nil {
+            return .awaitingOrigin(retriesUsed + coolDownCount, isCounted: false)
+        }
         // A 429 concerns the number of requests, even if it states no time.
         let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
         guard coolDownCount < Self.maximumCoolDownCount, failure != nil || asksForFewerRequests else { return nil }
@@ -164,9 +169,10 @@ struct RetryBudget: Sendable, Hashable {
         let number = retriesUsed + coolDownCount
         if let stated { return Attempt(number: number, delay: stated, longestDelay: stated) }
         let delay = policy.delay(beforeRetry: coolDownCount, jitter: jitter.nextFraction(), retryAfter: nil)
-        if let awaited {
-            countStart = awaited.time + delay
-            return .awaitingOrigin(number)
+        // A site that redirects to a new origin each time could cause any number of requests without delays.
+        if failure == .counted {
+            countStart += delay
+            return .awaitingOrigin(number, isCounted: true)
         }
         let longest = policy.delay(beforeRetry: coolDownCount, jitter: 1, retryAfter: nil)
         return Attempt(number: number, delay: delay, longestDelay: longest)

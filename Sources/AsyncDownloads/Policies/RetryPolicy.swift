@@ -21,10 +21,10 @@
 /// response that is retried, the downloader sends one request at a time to the origin until one is accepted. It does the
 /// same if at least eight, and at least a third, of the latest requests get a 429 or 503 response without Retry-After. A
 /// response that fails such a request isn't counted, up to ten times in a row for each download, and the download waits
-/// with the others until the origin accepts a request. Those within the random delay that it would wait otherwise count
-/// once. None of them uses a retry in this time, even with the policy ``never``. If no request is accepted for 60
-/// seconds, or for 300 seconds if the origin has accepted one before, and no download is receiving from it, the waiting
-/// downloads fail.
+/// for its turn with the others, unless it was redirected from another origin. Such responses within the random delay
+/// that it would wait otherwise count once. None of them uses a retry in this time, even with the policy ``never``. If
+/// no request is accepted for 60 seconds, or for 300 seconds if the origin has accepted one before, and no download is
+/// receiving from it, the waiting downloads fail.
 ///
 /// If no connection to an origin can be established, all of its downloads wait, and an attempt of one counts for all of
 /// them; see ``Downloader/Configuration/hostPatience``.

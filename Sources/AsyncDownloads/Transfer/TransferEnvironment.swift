@@ -78,6 +78,7 @@ final class TransferEnvironment: Sendable {
         case .coolDown(let end): .coolDown(until: date.addingTimeInterval((end - now) / .seconds(1)))
         case .outage(let nextAttempt):
             .hostUnreachable(until: date.addingTimeInterval((nextAttempt - now) / .seconds(1)))
+        case .shortCoolDown: nil
         case .silence: .noResponse
         }
     }

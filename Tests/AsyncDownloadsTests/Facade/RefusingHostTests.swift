@@ -57,6 +57,22 @@ struct RefusingHostTests {
         }
     }
 
+    @Test func `the error of a deadline that passes while a host fails contains the failure`() async throws {
+        try await withHost(failingWith: 503, until: .seconds(100)) { fixture in
+            let downloads = (0..<10).map { number in
+                var request = fixture.request("\(Self.host)/\(number)")
+                request.deadline = .seconds(20)
+                return fixture.downloader.start(request)
+            }
+            await fixture.advance(by: .milliseconds(250)) { downloads.allSatisfy(\.state.isFinal) }
+            for download in downloads {
+                let error = await download.failure
+                #expect(error?.code == .deadlineExceeded)
+                #expect((error?.underlyingError as? DownloadError)?.statusCode == 503)
+            }
+        }
+    }
+
     @Test(arguments: [429, 503], [1000, 2000, 5000])
     func `a host that accepts one request at a time, in regular intervals, refuses no file often`(
         _ status: Int, milliseconds: Int

@@ -26,9 +26,12 @@ struct OriginRefusals: Sendable {
     /// The number of the last request that was sent before the last cool-down began.
     private var lastNumber = 0
     private var hasAccepted: Bool
+    /// The time at which the last accepted request was sent.
     private var lastAcceptance = Duration.zero
-    /// The time between the last two accepted requests, if the origin had an assumed cool-down between them, or else zero.
-    private var interval = Duration.zero
+    /// The last two times between accepted requests; zero if the origin had no assumed cool-down between them.
+    ///
+    /// The shorter one is used, because one of them may contain an outage.
+    private var intervals = (Duration.zero, Duration.zero)
     /// The resources in a row that were refused without a time, or have failed.
     private var resources: Set<ResourceID> = []
     /// The share of refusals without a time; in a row, each resource counts once.
@@ -53,7 +56,7 @@ struct OriginRefusals: Sendable {
     /// An origin may accept one request at a time, in regular intervals.
     func assumedEnd(at now: Duration) -> Duration {
         let time = assumedCount > Self.shortCount ? Self.longTime : Self.shortTime
-        return max(now + time, lastAcceptance + interval - Self.shortTime)
+        return max(now + time, lastAcceptance + min(intervals.0, intervals.1) - Self.shortTime)
     }
 
     /// Whether the recorded failures and refusals concern the origin.
@@ -76,12 +79,14 @@ struct OriginRefusals: Sendable {
     func isLate(_ number: Int) -> Bool { number <= lastNumber }
 
     /// Records that the origin has accepted a request.
-    mutating func accepted(_ number: Int, at now: Duration) {
+    ///
+    /// - Parameter sent: The time at which the request was sent, or a later one.
+    mutating func accepted(_ number: Int, sentAt sent: Duration, at now: Duration) {
         share.add(isLoss: false)
         defer { (resources, hasAccepted, start) = ([], true, now) }
         guard !isLate(number) else { return }
-        let isRegular = hasAccepted && assumedCount > 0 && now - lastAcceptance <= Self.longestInterval
-        (interval, lastAcceptance) = (isRegular ? now - lastAcceptance : .zero, now)
+        let isRegular = hasAccepted && assumedCount > 0 && sent - lastAcceptance <= Self.longestInterval
+        (intervals, lastAcceptance) = ((intervals.1, isRegular ? sent - lastAcceptance : .zero), sent)
         (assumedCount, statedCount, hasStated) = (0, 0, false)
     }
 

@@ -12,12 +12,13 @@ extension OriginState {
         pace.ended()
         silence.ended(isAwaited: !isExtra, isResponse: answer.isResponse, at: context.now)
         if answer.isResponse { (hasAnswered, resetCount) = (true, 0) }
+        let wasProbe = probe == .sent(number)
         if answer.isAccepted {
             pace.accepted(number)
-            refusals.accepted(number, at: context.now)
+            refusals.accepted(number, sentAt: wasProbe ? probeStart : context.now, at: context.now)
         }
         if context.isServing { refusals.restartPatience(at: context.now) }
-        let (wasProbe, hasLasted) = (probe == .sent(number), refusals.lasts)
+        let hasLasted = refusals.lasts
         if wasProbe { probe = nil }
         var consequence: Consequence
         if case .unreachable(let outage) = condition, !wasProbe, outage.isLate(number) {

@@ -35,14 +35,19 @@ extension OriginState {
     /// The reason why the transfers of an origin are waiting, and its expected end.
     enum Hindrance: Sendable, Hashable {
         case coolDown(end: Duration)
+        /// A cool-down of an assumed time, which isn't reported unless several follow one another.
+        case shortCoolDown
         case outage(nextAttempt: Duration)
         case silence
+
+        /// Whether the waiting transfers may have been notified.
+        var isReported: Bool { self != .silence && self != .shortCoolDown }
 
         /// Returns whether the wait has a known end, and is long enough to be reported.
         func lasts(at now: Duration) -> Bool {
             switch self {
             case .coolDown(let end), .outage(let end): end - now >= .seconds(1)
-            case .silence: false
+            case .shortCoolDown, .silence: false
             }
         }
     }

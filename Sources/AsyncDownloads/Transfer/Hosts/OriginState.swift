@@ -10,6 +10,8 @@ struct OriginState: Sendable {
     /// The disk may hang before the probe is sent, or the server may not respond.
     private var probeEnd = Duration.zero
     private static let longestProbe = Duration.seconds(60)
+    /// The time at which the last probe was permitted or sent.
+    var probeStart: Duration { probeEnd - Self.longestProbe }
     var refusedResources = RefusedResources()
     var refusals: OriginRefusals
     /// The number of closed connections since the last response.
@@ -84,6 +86,7 @@ struct OriginState: Sendable {
         switch condition {
         case .coolingDown(let end, .assumed) where refusals.lasts && (now < end || probe != nil):
             .outage(nextAttempt: max(now, end))
+        case .coolingDown(let end, .assumed) where now < end: .shortCoolDown
         case .coolingDown(let end, _) where now < end: .coolDown(end: end)
         case .unreachable(let outage) where now < outage.attemptTime || probe != nil:
             .outage(nextAttempt: max(now, outage.attemptTime))

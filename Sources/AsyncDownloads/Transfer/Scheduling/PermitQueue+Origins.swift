@@ -88,8 +88,7 @@ extension PermitQueue {
         let host = table.origin(slot).host
         let wasBlocked = table.origin(slot).isBlocked || pausedHosts[host] != nil
         let wasSilent = table.origin(slot).state.silence.isPresent
-        // A silence is reported when it begins.
-        let wasHindered = (table.origin(slot).state.hindrance(at: now) ?? .silence) != .silence
+        let wasHindered = table.origin(slot).state.hindrance(at: now)?.isReported ?? false
         let context = OriginState.Context(
             patience: table.settings.patience, lastNumber: table.lastNumber,
             isServing: table.origin(slot).servingCount > 0, jitter: jitter.nextFraction(), now: now)

@@ -7,7 +7,9 @@ extension TransferStateMachine {
         guard let attempt = nextAttempt(after: error) else { return fail(error, at: now) }
         address.attemptEnded()
         address.reset()
-        return [emission(of: attempt, error)] + backOff(for: attempt, after: error, at: now)
+        // Attempts that aren't counted may follow each other within fractions of a second.
+        let emissions = attempt.isCounted ? [emission(of: attempt, error)] : []
+        return emissions + backOff(for: attempt, after: error, at: now)
     }
 
     /// Waits for a permit until the origin is tried again, or until another transfer has reached it.

@@ -24,7 +24,7 @@ extension OriginStateTests {
         #expect(nextTime(at: 0) == nil)
         let consequence = answer(send(), reply(17))
         #expect(!consequence.isRefusal)
-        #expect(state.hindrance(at: .zero) == .coolDown(end: .milliseconds(250)))
+        #expect(state.hindrance(at: .zero) == .shortCoolDown)
         answer(send(at: 1), reply(17), at: 1)
         #expect(nextTime(at: 1) == .milliseconds(1250))
         for _ in 0..<20 { answer(send(at: 2), .accepted(), at: 2) }
@@ -177,5 +177,20 @@ extension OriginStateTests {
         }
         #expect(reported == [false, false, true, false, false])
         #expect(state.hindrance(at: .seconds(5)) == .outage(nextAttempt: .milliseconds(5250)))
+    }
+
+    @Test mutating func `after equal intervals between accepted requests, no probe is sent much before the next one`() {
+        // The time between two accepted requests is that between sending them.
+        let rows: [(sent: Int, accepted: Int, next: Int)] = [
+            (0, 0, 250), (4, 6, 6250), (8, 9, 11_750), (17, 18, 20_750), (21, 21, 24_750), (25, 25, 28_750),
+        ]
+        for (sent, accepted, next) in rows {
+            answer(send(at: sent), .accepted(), at: accepted)
+            for number in 0..<8 { answer(send(at: accepted), .failed(of: Self.resource(number)), at: accepted) }
+            #expect(nextTime(at: accepted) == .milliseconds(next))
+        }
+        for _ in 0..<2 { answer(send(at: 29), .accepted(), at: 29) }
+        for number in 0..<8 { answer(send(at: 29), .failed(of: Self.resource(number)), at: 29) }
+        #expect(nextTime(at: 29) == .milliseconds(29_250), "two were accepted without a cool-down")
     }
 }
