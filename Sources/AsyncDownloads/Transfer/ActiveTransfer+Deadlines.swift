@@ -27,7 +27,7 @@ extension ActiveTransfer {
             }
             // All bytes have been received; the file is being verified and placed.
             guard state.machine.phase != .finishing else { return }
-            endAtDeadline(id, clock, state.failureBeforeWait, &state, &decision, at: now)
+            endAtDeadline(id, clock, state.lastFailure, &state, &decision, at: now)
         }
     }
 
@@ -46,7 +46,7 @@ extension ActiveTransfer {
     /// Unlike a canceled subscriber, it doesn't want any work to continue after its end, so the abandonment policy
     /// doesn't apply.
     ///
-    /// - Parameter cause: The failure after which the transfer is waiting.
+    /// - Parameter cause: The failure of the last attempt, if no response was accepted since.
     private func endAtDeadline(
         _ id: SubscriberID, _ clock: DeadlineClock, _ cause: DownloadError?, _ state: inout State,
         _ decision: inout Decision, at now: Duration

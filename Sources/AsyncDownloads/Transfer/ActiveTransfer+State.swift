@@ -10,7 +10,7 @@ extension ActiveTransfer {
         var connections = TransferConnections()
         var permit = TransferPermit()
         var scheduled = ScheduledWork()
-        /// The last failed attempt.
+        /// The last failed attempt, unless a response was accepted since.
         private var failedAttempt: FailedAttempt?
         /// The state of the machine at the last notification of the observers.
         private var lastObservedState: ObservedState?
@@ -61,14 +61,17 @@ extension ActiveTransfer.State {
         return restWaiters
     }
 
+    /// The failure of the last attempt; nil if a response was accepted since.
+    var lastFailure: DownloadError? { failedAttempt?.error }
+
     /// Records a failed attempt that will be repeated.
     mutating func attemptFailed(_ attempt: FailedAttempt) {
         failedAttempt = attempt
     }
 
-    /// The failure of the last attempt, if the transfer is waiting.
-    var failureBeforeWait: DownloadError? {
-        machine.phase == .waiting || machine.phase == .backingOff ? failedAttempt?.error : nil
+    /// Records that a response was accepted, or that bytes have arrived.
+    mutating func attemptSucceeded() {
+        failedAttempt = nil
     }
 
     /// Returns the effects that notify observers of changes.

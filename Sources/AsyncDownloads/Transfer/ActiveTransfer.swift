@@ -106,6 +106,7 @@ final class ActiveTransfer: Sendable {
                 case .retrying(_, let delay, let error):
                     state.attemptFailed(FailedAttempt(error, retriedAfter: delay, at: environment.time.date))
                     detachLate(after: delay, error, &state, &decision)
+                case .started, .resumed, .progress: state.attemptSucceeded()
                 case .waiting(let reason): networkAwaited(reason, &state, &decision)
                 default: break
                 }
