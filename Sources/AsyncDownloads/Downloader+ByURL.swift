@@ -69,7 +69,8 @@ extension Downloader {
     ///
     /// The received bytes are kept and the event streams stay open. A paused download without a handle that no task
     /// reads or awaits may end, for example under memory pressure; its bytes are kept for the next request, unless
-    /// ``MemoryPressurePolicy/discard`` or ``purgePaused(discardingBytes:)`` deletes them. ``downloads(for:)`` describes which downloads have the URL.
+    /// ``MemoryPressurePolicy/discard`` or ``purgePaused(discardingBytes:)`` deletes them. ``downloads(for:)`` describes
+    /// which downloads have the URL.
     public func pauseDownloads(for url: URL) {
         stopDownloads(for: url) { $0.pause() }
     }

@@ -2,8 +2,8 @@
 ///
 /// The policy applies to the bytes of downloads that aren't running: to bodies in a ``PartialBodyStore``, and, with
 /// ``discard``, to the bytes of paused downloads on disk. Running downloads keep their bytes, but close additional
-/// connections, unless the policy is ``ignore``. A paused download whose handle exists stays paused, and emits ``DownloadEvent/released(byteCount:isOnDisk:)`` when its bytes are released from
-/// memory.
+/// connections, unless the policy is ``ignore``. A paused download whose handle exists stays paused, and emits
+/// ``DownloadEvent/released(byteCount:isOnDisk:)`` when its bytes are released from memory.
 public struct MemoryPressurePolicy: Sendable, Hashable {
     let kind: Kind
 

@@ -23,8 +23,8 @@ public struct MemoryPressureSource: Sendable {
     /// The level is ``MemoryPressure/warning`` if tasks had to wait for memory during 150 of 2,000 milliseconds, or for
     /// the time that the service manager specifies. It is ``MemoryPressure/critical`` if all tasks waited at once
     /// during 500 of 2,000 milliseconds. A FIFO or a socket reports warnings only. The kernel doesn't report the end of
-    /// pressure, so a level ends after ten seconds without a sign of it. If nothing can be watched, a line in the log, at the
-    /// level debug, says so.
+    /// pressure, so a level ends after ten seconds without a sign of it. If nothing can be watched, a line in the log,
+    /// at the level debug, says so.
     public static let automatic = Self(kind: .automatic)
 
     /// No source: memory is never considered short.

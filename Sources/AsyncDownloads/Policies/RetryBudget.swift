@@ -9,14 +9,23 @@ struct RetryBudget: Sendable, Hashable {
         let delay: Duration
         /// The upper bound from which the random delay was drawn.
         let longestDelay: Duration
-        /// Whether the attempt waits, instead of for a delay, until the origin accepts requests.
+        /// Whether the transfer waits for its turn at the origin instead of for a delay.
         var awaitsOrigin = false
-        /// Whether the failure was counted.
+        /// Whether the failure was counted; if not, the number is that of the last attempt.
         var isCounted = true
 
         fileprivate static func awaitingOrigin(_ number: Int, isCounted: Bool) -> Self {
             Self(number: number, delay: .zero, longestDelay: .zero, awaitsOrigin: true, isCounted: isCounted)
         }
+    }
+
+    /// A response that is assumed to concern all requests to the origin.
+    private enum OriginFailure: Sendable {
+        /// The request was redirected from another origin.
+        case redirected
+        case counted
+        /// The response came before ``countStart``.
+        case uncounted
     }
 
     /// The delay in which other transfers close connections for this one; the transfer keeps its permit meanwhile.
@@ -35,18 +44,10 @@ struct RetryBudget: Sendable, Hashable {
     private var hasRoom = false
     /// Whether connections that other transfers closed have led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
-    /// A response that is assumed to concern all requests to the origin.
-    private enum OriginFailure: Sendable {
-        /// The request was redirected from another origin.
-        case redirected
-        case counted
-        /// The response came before ``countStart``.
-        case uncounted
-    }
-
     /// The response to the present request, if it is assumed to concern all requests to the origin.
     private var originFailure: OriginFailure?
-    /// The time before which such responses aren't counted, because the transfer awaits the origin instead of a delay.
+    /// The end of the delay instead of which the transfer last awaited the origin; such responses aren't counted until
+    /// then.
     private var countStart = Duration.zero
     /// The largest number of bytes that the transfer ever had; bytes of a replaced object may be excluded.
     private var mostReceived: Int64 = 0

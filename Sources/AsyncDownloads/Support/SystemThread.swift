@@ -18,11 +18,6 @@ enum SystemThread {
         }
     }
 
-    /// Starts a thread that calls `body`; waits as long as the system has no resources for another thread.
-    static func start(_ body: @escaping @Sendable () -> Void) {
-        while !startIfPossible(body) { usleep(10_000) }
-    }
-
     /// Starts a thread that calls `body`; returns false if the system has no resources for another thread.
     static func startIfPossible(_ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
