@@ -132,7 +132,9 @@ extension ActiveTransfer {
             let policy = state.machine.policies.retryPolicy
             let url = state.connections[id]?.url ?? state.machine.address.url
             var answer = RequestAnswer(end, of: ResourceID(url), policy: policy)
-            if case .nothing = answer, state.machine.hasTimedOut(id) { answer = .unanswered(policy) }
+            if case .nothing = answer, state.machine.hasTimedOut(id) {
+                answer = RequestAnswer(timedOut: end, policy: policy)
+            }
             if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code),
                 releaseExtras(forRequestOf: id, isResponse: false, &state)
             {

@@ -21,7 +21,7 @@ extension ActiveTransfer {
         case .startExchange(let id, let request): startExchange(id, request)
         case .cancelExchange(let id): receiver(of: id)?.cancel()
         case .abandonExchange(let id): receiver(of: id)?.exchangeEnded(.cancelled)
-        case .openGate(let id): receiver(of: id)?.openGate(isPaced: false)
+        case .openGate(let id): receiver(of: id)?.openGate(evenIfPaced: false)
         case .refreshURL(let context, let id): refreshURL(context, id)
         case .authorize(let request, let id): authorize(request, id)
         case .cancelRefresh: update { state, _ in state.scheduled.takeRefresh() }?.cancel()

@@ -166,6 +166,9 @@ package enum ExchangeEnd: Sendable {
     case complete
     /// The exchange was canceled with ``Exchange/cancel()``.
     case cancelled
+    /// The exchange was canceled with ``Exchange/cancel()`` before a connection was established; not all engines report
+    /// this.
+    case cancelledWhileConnecting
     /// The exchange failed; ``DownloadError/isRetryable`` says whether the same request may succeed later.
     case failed(DownloadError)
 }

@@ -7,10 +7,8 @@ import Testing
 /// Origins that can't be reached, or refuse requests, and the downloads that wait for them (rules 37 and 58).
 @Suite(.endsWhenHung)
 struct HostFailureTests {
-    private static let good = "https://good.example"
-    private static let bad = "https://bad.example"
-
-    // MARK: Outages
+    static let good = "https://good.example"
+    static let bad = "https://bad.example"
 
     @Test func `all downloads of an origin that never answers fail after the retries of one`() async throws {
         try await SimulatedFixture.with(reply: { _, _ in
@@ -32,6 +30,64 @@ struct HostFailureTests {
             // Six at first, and five retries.
             #expect(fixture.servers.requests.count <= 11, "\(fixture.servers.requests.count)")
             #expect(fixture.time.now <= .seconds(60))
+        }
+    }
+
+    @Test func `connections that aren't established within the idle timeout are an outage, too`() async throws {
+        try await SimulatedFixture.with(
+            configure: { $0.idleTimeout = .seconds(5) },
+            reply: { _, _ in .noConnection }
+        ) { fixture async throws in
+            let downloads = (0..<300).map { fixture.start("\(Self.bad)/\($0)") }
+            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
+            let errors = downloads.map { $0.snapshot.error }
+            #expect(errors.allSatisfy { [.cannotConnect, .timedOut].contains($0?.code) && $0?.isRetryable == true })
+            #expect(fixture.servers.requests.count <= 11, "\(fixture.servers.requests.count)")
+            #expect(fixture.time.now <= .seconds(90), "\(fixture.time.now)")
+        }
+    }
+
+    @Test func `downloads that are in line when an outage begins are notified of it`() async throws {
+        let isReachable = Mutex(true)
+        try await SimulatedFixture.with(reply: { _, _ in
+            isReachable.withLock { $0 } ? .response(200) : .unreachable
+        }) { fixture async throws in
+            _ = try await fixture.start("\(Self.bad)/first").file
+            isReachable.withLock { $0 = false }
+            let downloads = (0..<40).map { fixture.start("\(Self.bad)/\($0)") }
+            let notified = downloads.map { download in
+                Task {
+                    try await download.events.contains {
+                        if case .waiting(let reason) = $0 { reason.name == "hostUnreachable" } else { false }
+                    }
+                }
+            }
+            // The first delay is shorter than a second.
+            await fixture.advance { fixture.time.now >= .seconds(4) }
+            isReachable.withLock { $0 = true }
+            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
+            var count = 0
+            for task in notified where try await task.value { count += 1 }
+            // Six had a permit when the outage began, and only learn of it after their own failure.
+            #expect(count == 40, "\(count)")
+        }
+    }
+
+    @Test func `an outage behind a redirect is waited for if the target has answered before`() async throws {
+        let outage = Duration.seconds(1)..<Duration.seconds(26)
+        try await SimulatedFixture.with(
+            configure: { $0.retryPolicy.maximumRetries = 1 },
+            reply: { url, now in
+                if url.host() == "good.example" { return .response(302, ["Location": "\(Self.bad)\(url.path())"]) }
+                return outage.contains(now) ? .unreachable : .response(200)
+            }
+        ) { fixture async throws in
+            _ = try await fixture.start("\(Self.good)/first").file
+            fixture.time.advance(by: .seconds(1))
+            let downloads = (0..<20).map { fixture.start("\(Self.good)/\($0)") }
+            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
+            #expect(downloads.allSatisfy { $0.state == .completed })
+            #expect(fixture.servers.requests.count <= 80, "\(fixture.servers.requests.count)")
         }
     }
 
@@ -166,90 +222,6 @@ struct HostFailureTests {
                     #expect(end.timeIntervalSince1970 == Double(fixture.time.date.secondsSinceEpoch + 60))
                 }
             }
-        }
-    }
-
-    // MARK: Refusals
-
-    @Test func `rule 37: a refusal by one port of a host doesn't stop another one`() async throws {
-        try await SimulatedFixture.with(reply: { url, _ in
-            url.port == 8080 ? .response(429, ["Retry-After": "60"]) : .response(200)
-        }) { fixture async throws in
-            let refused = fixture.start("\(Self.good):8080/a")
-            while refused.state != .retrying { await Task.yield() }
-            for number in 0..<20 { _ = try await fixture.start("\(Self.good)/\(number)").file }
-        }
-    }
-
-    @Test func `rule 37: a refusal behind a redirect from another origin stops those redirects only`() async throws {
-        try await SimulatedFixture.with(reply: { url, _ in
-            if url.host() == "bad.example" { return .response(302, ["Location": "\(Self.good)/limited"]) }
-            return url.path() == "/limited" ? .response(429, ["Retry-After": "60"]) : .response(200)
-        }) { fixture async throws in
-            let refused = fixture.start("\(Self.bad)/a")
-            while refused.state != .retrying { await Task.yield() }
-            for number in 0..<20 { _ = try await fixture.start("\(Self.good)/\(number)").file }
-            // Another redirect waits.
-            let count = fixture.servers.requests.count { $0.path() == "/limited" }
-            let held = fixture.start("\(Self.bad)/b")
-            while held.state != .waiting { await Task.yield() }
-            #expect(fixture.servers.requests.count { $0.path() == "/limited" } == count)
-        }
-    }
-
-    @Test func `rule 37: a resource that is always refused doesn't stop the others`() async throws {
-        try await SimulatedFixture.with(reply: { url, _ in
-            url.path() == "/bad" ? .response(503, ["Retry-After": "30"]) : .response(200)
-        }) { fixture async throws in
-            let refused = fixture.start("\(Self.good)/bad")
-            while refused.state != .retrying { await Task.yield() }
-            let downloads = (0..<60).map { fixture.start("\(Self.good)/\($0)") }
-            // The clock stands still.
-            for download in downloads { _ = try await download.file }
-            // Neither a pause nor another destination repeats the request before its time.
-            refused.pause()
-            while refused.state != .paused { await Task.yield() }
-            refused.resume()
-            while refused.state != .waiting { await Task.yield() }
-            #expect(fixture.servers.requests.count { $0.path() == "/bad" } == 1)
-            fixture.time.advance(by: .seconds(30))
-            while fixture.servers.requests.count(where: { $0.path() == "/bad" }) < 2 { await Task.yield() }
-        }
-    }
-
-    @Test func `rule 37: a server that refuses everything with 503 is asked once more`() async throws {
-        try await SimulatedFixture.with(reply: { _, now in
-            now < .seconds(30) ? .response(503, ["Retry-After": "30"]) : .response(200)
-        }) { fixture async throws in
-            let downloads = (0..<60).map { fixture.start("\(Self.good)/\($0)") }
-            while downloads.count(where: { $0.state == .retrying }) < 2 { await Task.yield() }
-            await fixture.waitUntilIdle()
-            #expect(fixture.servers.requests.count <= 7, "\(fixture.servers.requests.count)")
-            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
-            #expect(downloads.allSatisfy { $0.state == .completed })
-        }
-    }
-
-    @Test func `rule 37: a response that announces no more requests is respected`() async throws {
-        let count = Mutex(0)
-        try await SimulatedFixture.with(
-            configure: { $0.maximumConcurrentTransfersPerHost = 1 },
-            reply: { _, now in
-                let index = count.withLock { count in
-                    defer { count += 1 }
-                    return count
-                }
-                if now >= .seconds(20) { return .response(200) }
-                return index < 5 ? .response(200, ["RateLimit": "\"a\";r=\(4 - index);t=20"]) : .response(429)
-            }
-        ) { fixture async throws in
-            let downloads = (0..<20).map { fixture.start("\(Self.good)/\($0)") }
-            while downloads.count(where: \.state.isFinal) < 5 { await Task.yield() }
-            await fixture.waitUntilIdle()
-            #expect(fixture.servers.requests.count == 5)
-            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
-            #expect(downloads.allSatisfy { $0.state == .completed })
-            #expect(fixture.servers.requests.count == 20)
         }
     }
 }

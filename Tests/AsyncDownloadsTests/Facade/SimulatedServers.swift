@@ -7,17 +7,28 @@ final class SimulatedServers: Transport {
     /// The answer to a request.
     enum Reply: Sendable {
         case unreachable
+        /// No connection is established; the engine doesn't end the exchange by itself.
+        case noConnection
         /// Nothing is sent; the engine doesn't end the exchange by itself.
         case silence
         case response(Int, HeaderFields = [:])
+
+        var isConnected: Bool {
+            switch self {
+            case .unreachable, .noConnection: false
+            case .silence, .response: true
+            }
+        }
     }
 
     private final class SimulatedExchange: Exchange {
         private let handler: any ExchangeHandler
+        private let isConnected: Bool
         private let hasEnded = Mutex(false)
 
-        init(_ handler: any ExchangeHandler) {
+        init(_ handler: any ExchangeHandler, isConnected: Bool) {
             self.handler = handler
+            self.isConnected = isConnected
         }
 
         func end(_ end: ExchangeEnd) {
@@ -37,7 +48,7 @@ final class SimulatedServers: Transport {
             end(.complete)
         }
 
-        func cancel() { end(.cancelled) }
+        func cancel() { end(isConnected ? .cancelled : .cancelledWhileConnecting) }
     }
 
     let windowLength: Int64? = nil
@@ -55,11 +66,12 @@ final class SimulatedServers: Transport {
     func start(
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
     ) -> any Exchange {
-        let exchange = SimulatedExchange(handler)
+        let reply = reply(request.url)
+        let exchange = SimulatedExchange(handler, isConnected: reply.isConnected)
         requested.withLock { $0.append(request.url) }
-        switch reply(request.url) {
+        switch reply {
         case .unreachable: exchange.end(.failed(DownloadError(.cannotConnect, "refused")))
-        case .silence: break
+        case .noConnection, .silence: break
         case .response(let status, let fields): exchange.respond(status, fields)
         }
         return exchange

@@ -9,9 +9,7 @@ final class ExchangeReceiver: ExchangeHandler {
     private struct State {
         var exchange: (any Exchange)?
         var isCancelled = false
-        var gate: Gate?
-        /// Whether ``gate`` is shut because a bandwidth limit is reached.
-        var isPaced = false
+        var hold = Hold.none
         /// The number of callbacks and held ends in progress.
         ///
         /// An engine that fulfills the port's contract has at most one callback in progress.
@@ -26,6 +24,24 @@ final class ExchangeReceiver: ExchangeHandler {
         var refusalBody = Data()
         /// The measurements for the observer; nil without one.
         var measurement: ExchangeMeasurement?
+    }
+
+    /// What holds the body back.
+    private enum Hold {
+        case none
+        /// The transfer opens the gate.
+        case shut(Gate)
+        /// A bandwidth limit is reached, and opens the gate later.
+        case paced(Gate)
+
+        var gate: Gate? {
+            switch self {
+            case .none: nil
+            case .shut(let gate), .paced(let gate): gate
+            }
+        }
+
+        var isPaced: Bool { if case .paced = self { true } else { false } }
     }
 
     private let transfer: ActiveTransfer
@@ -64,30 +80,30 @@ final class ExchangeReceiver: ExchangeHandler {
 
     /// Cancels the exchange, even if the engine has not returned its handle yet.
     func cancel() {
-        let exchange = state.withLock { state in
+        let (exchange, isPaced) = state.withLock { state in
             state.isCancelled = true
-            return state.exchange
+            return (state.exchange, state.hold.isPaced)
         }
         exchange?.cancel()
         // The bytes behind the gate are not needed anymore, and the end would wait for them.
-        if state.withLock({ $0.isPaced }) { openGate() }
+        if isPaced { openGate() }
     }
 
     /// Creates a gate that holds back the body from now on.
     func shutGate() -> Gate {
         let gate = Gate()
-        state.withLock { $0.gate = gate }
+        state.withLock { $0.hold = .shut(gate) }
         return gate
     }
 
     /// Opens the gate, so that the body is delivered.
     ///
-    /// - Parameter isPaced: Whether to open even a gate that is shut because of a bandwidth limit.
-    func openGate(isPaced: Bool = true) {
+    /// - Parameter evenIfPaced: Whether to open even a gate that is shut because of a bandwidth limit.
+    func openGate(evenIfPaced: Bool = true) {
         let gate = state.withLock { state -> Gate? in
-            guard isPaced || !state.isPaced else { return nil }
-            defer { (state.gate, state.isPaced) = (nil, false) }
-            return state.gate
+            guard evenIfPaced || !state.hold.isPaced else { return nil }
+            defer { state.hold = .none }
+            return state.hold.gate
         }
         gate?.open()
     }
@@ -96,8 +112,8 @@ final class ExchangeReceiver: ExchangeHandler {
     func paceGate(_ gates: [Gate]) -> Gate? {
         let gate = Gate()
         let isSet = state.withLock { state in
-            guard !state.isCancelled, state.end == nil, state.gate == nil else { return false }
-            (state.gate, state.isPaced) = (gate, true)
+            guard !state.isCancelled, state.end == nil, case .none = state.hold else { return false }
+            state.hold = .paced(gate)
             return true
         }
         guard isSet else { return nil }
@@ -111,7 +127,7 @@ final class ExchangeReceiver: ExchangeHandler {
     }
 
     private func opened(_ gate: Gate) {
-        let isShut = state.withLock { $0.gate === gate }
+        let isShut = state.withLock { $0.hold.gate === gate }
         if isShut { openGate() }
     }
 
@@ -187,7 +203,7 @@ final class ExchangeReceiver: ExchangeHandler {
     /// The status of the callbacks, for the state machine's periodic check.
     var callbackStatus: TransferStateMachine.CallbackStatus {
         // An exchange that waits for its share of the bandwidth isn't idle.
-        let (exchange, isInCallback) = state.withLock { ($0.exchange, $0.callbackCount > 0 || $0.isPaced) }
+        let (exchange, isInCallback) = state.withLock { ($0.exchange, $0.callbackCount > 0 || $0.hold.isPaced) }
         return .init(callbackTime: exchange?.callbackTime, isInCallback: isInCallback)
     }
 
@@ -219,75 +235,5 @@ final class ExchangeReceiver: ExchangeHandler {
         // resources.
         openGate()
         transfer.exchangeEnded(end, exchange: id)
-    }
-}
-
-/// The receivers of a transfer's exchanges that have not ended.
-struct TransferConnections: Sendable {
-    private var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
-
-    /// The receivers and their exchanges, in the order in which the exchanges began.
-    var all: [(id: ExchangeID, receiver: ExchangeReceiver)] {
-        receivers.elements.map { (id: $0.id, receiver: $0.element) }
-    }
-
-    /// Whether there is more than one exchange.
-    var areSeveral: Bool { receivers.count > 1 }
-
-    /// Returns the receiver of an exchange; nil after its end.
-    subscript(id: ExchangeID) -> ExchangeReceiver? { receivers[id] }
-
-    /// Adds an exchange that begins.
-    mutating func begin(_ id: ExchangeID, _ receiver: ExchangeReceiver) {
-        receivers.insert(receiver, id: id)
-    }
-
-    /// Removes an exchange that has ended, and returns its receiver.
-    mutating func end(_ id: ExchangeID) -> ExchangeReceiver? { receivers.remove(id) }
-
-    /// Removes all exchanges whose ends were not reported.
-    mutating func removeAll() {
-        receivers = SerialTable()
-    }
-}
-
-/// The measurements of one exchange, which are passed to an observer when the exchange ends.
-struct ExchangeMeasurement: Sendable {
-    private var record: ExchangeRecord
-    private let observer: @Sendable (ExchangeRecord) -> Void
-    private let time: any TimeSource
-    private let start: Duration
-
-    /// Starts the measurement.
-    init(_ record: ExchangeRecord, _ observer: @escaping @Sendable (ExchangeRecord) -> Void, _ time: any TimeSource) {
-        (self.record, self.observer, self.time) = (record, observer, time)
-        start = time.now
-        self.record.startDate = Date(timeIntervalSince1970: Double(time.date.secondsSinceEpoch))
-    }
-
-    /// Records the connection on which the exchange takes place.
-    mutating func uses(_ connection: ExchangeConnection) {
-        (record.isConnectionReused, record.protocolName) = (connection.isReused, connection.protocolName)
-    }
-
-    /// Records the head of the response.
-    mutating func received(_ head: ResponseHead) {
-        (record.statusCode, record.timeToHead) = (head.statusCode, time.now - start)
-    }
-
-    /// Records bytes of the body.
-    mutating func received(_ byteCount: Int) {
-        record.byteCount += Int64(byteCount)
-    }
-
-    /// Records the end, and returns a closure that passes the record to the observer; to be called without a lock.
-    mutating func ended(_ end: ExchangeEnd) -> @Sendable () -> Void {
-        record.duration = time.now - start
-        switch end {
-        case .complete: record.errorCode = nil
-        case .cancelled: record.errorCode = .cancelled
-        case .failed(let error): record.errorCode = error.code
-        }
-        return { [observer, record] in observer(record) }
     }
 }

@@ -1,7 +1,9 @@
 extension OriginState {
-    /// The number of connections in a row that are closed without a response from which the origin counts as
+    /// The number of consecutive connections closed without a response after which the origin is treated as
     /// unreachable.
-    private static let mostResets = 8
+    private static let unreachableResetCount = 8
+    /// The shortest wait of which the waiting transfers are notified.
+    private static let shortestReported = Duration.seconds(1)
 
     /// Records the answer to a request; called once for each request.
     ///
@@ -18,7 +20,6 @@ extension OriginState {
             refusals.accepted(number, sentAt: wasProbe ? probeStart : context.now, at: context.now)
         }
         if context.isServing { refusals.restartPatience(at: context.now) }
-        let hasLasted = refusals.lasts
         if wasProbe { probe = nil }
         var consequence: Consequence
         if case .unreachable(let outage) = condition, !wasProbe, outage.isLate(number) {
@@ -26,13 +27,38 @@ extension OriginState {
         } else {
             consequence = answeredInTime(number, answer, wasProbe: wasProbe, context)
         }
-        consequence.beginsToLast = refusals.lasts && !hasLasted
+        consequence.notifiesWaiting = reportHindrance(at: context.now)
         return consequence
+    }
+
+    /// Returns whether the waiting transfers have to be notified of the present hindrance, which is then recorded.
+    ///
+    /// They are notified of a cool-down with a known end, of its extension, and of an outage that isn't over soon.
+    private mutating func reportHindrance(at now: Duration) -> Bool {
+        let present = hindrance(at: now)
+        switch (present, reported) {
+        case (nil, _), (.silence, _), (.shortCoolDown, _):
+            reported = nil
+            return false
+        case (.coolDown(let end), .coolDown(let reportedEnd)) where end < reportedEnd + Self.shortestReported:
+            return false
+        case (.coolDown(let end), _) where end < now + Self.shortestReported: return false
+        case (.outage, .outage): return false
+        case (.outage(let nextAttempt), _) where nextAttempt < now + Self.shortestReported && !isRepeated: return false
+        case (.coolDown, _), (.outage, _): break
+        }
+        reported = present
+        return true
+    }
+
+    /// Whether several attempts or cool-downs have followed one another.
+    private var isRepeated: Bool {
+        if case .unreachable(let outage) = condition { outage.failureCount > 1 } else { refusals.lasts }
     }
 
     /// Records the answer to a request that was sent before the outage.
     ///
-    /// Its connection says nothing about the present, but a stated time is respected.
+    /// The outcome of its connection is outdated, but a stated time still applies.
     private mutating func answeredLate(
         _ number: Int, _ answer: RequestAnswer, _ context: Context
     ) -> Consequence {
@@ -57,12 +83,14 @@ extension OriginState {
             resetCount += 1
             // Requests for other resources go first, because a server may fail to handle this one.
             if resetCount > 1 { refusedResources.insert(resource, until: context.now, at: context.now) }
-            if resetCount >= Self.mostResets { return unreachable(policy, isLate: false, context) }
+            if resetCount >= Self.unreachableResetCount { return unreachable(policy, isLate: false, context) }
             return lost(number, context)
         case .lost: return lost(number, context)
         case .failed(let resource):
             reached()
-            guard coolsDown(after: number, resource, isFailure: true, context) else { return Consequence() }
+            guard startCoolDownIfOriginFails(after: number, resource, isFailure: true, context) else {
+                return Consequence()
+            }
             return consequence(isTimed: false, at: context.now)
         case .accepted(let quota):
             accepted(number, quota, wasProbe: wasProbe, at: context.now)
@@ -76,7 +104,7 @@ extension OriginState {
             reached()
             // A host that limits connections refuses the same transfers again while it serves others.
             let isRepeated = context.isServing && resource.map(refusals.isRepeated) ?? false
-            guard coolsDown(after: number, resource, isFailure: false, context) else {
+            guard startCoolDownIfOriginFails(after: number, resource, isFailure: false, context) else {
                 return Consequence(isRefusal: isRepeated)
             }
             return refusal(
@@ -88,7 +116,7 @@ extension OriginState {
     private mutating func lost(_ number: Int, _ context: Context) -> Consequence {
         reached()
         guard case .coolingDown(_, .assumed) = condition, !refusals.isLate(number),
-            coolsDown(after: number, nil, isFailure: true, context)
+            startCoolDownIfOriginFails(after: number, nil, isFailure: true, context)
         else { return Consequence() }
         return consequence(isTimed: false, at: context.now)
     }
@@ -112,22 +140,22 @@ extension OriginState {
     private mutating func accepted(_ number: Int, _ quota: RateLimit.Quota?, wasProbe: Bool, at now: Duration) {
         switch condition {
         case .coolingDown(_, .assumed) where !wasProbe && refusals.isLate(number): return
-        case .coolingDown(let end, .announced) where now < end:
-            // Responses may arrive out of order, so this quota may be older than the announcement.
-            if quota != .available { (condition, ignoresAnnouncements) = (.open, true) }
+        case .coolingDown(let end, .announced(let announcer)) where now < end:
+            // A request sent before the announcing one proves nothing about the announcement.
+            if number > announcer, quota != .available { (condition, ignoresAnnouncements) = (.open, true) }
             return
         case .coolingDown(let end, _) where now < end: return
-        case .doubtful(let end) where now < end && !wasProbe: return
-        case .open, .coolingDown, .doubtful, .unreachable: (condition, probe) = (.open, nil)
+        case .resourceRefused(let end) where now < end && !wasProbe: return
+        case .open, .coolingDown, .resourceRefused, .unreachable: (condition, probe) = (.open, nil)
         }
         if case .exhausted(let time) = quota, !ignoresAnnouncements, time > .zero {
-            condition = .coolingDown(end: now + time, .announced)
+            condition = .coolingDown(end: now + time, .announced(by: number))
         }
     }
 
     /// Starts a cool-down of an assumed time if a failure, or a refusal without a time, concerns the origin; returns
     /// whether it does.
-    private mutating func coolsDown(
+    private mutating func startCoolDownIfOriginFails(
         after number: Int, _ resource: ResourceID?, isFailure: Bool, _ context: Context
     ) -> Bool {
         if let resource {
@@ -156,20 +184,21 @@ extension OriginState {
     private mutating func refused(
         _ retryAfter: Duration, of resource: ResourceID?, wasProbe: Bool, at now: Duration
     ) -> Bool {
-        var (end, hasDoubt) = (now + retryAfter, false)
+        var (end, isOfResource) = (now + retryAfter, false)
         if let resource, end > now { refusedResources.insert(resource, until: end, at: now) }
         switch condition {
-        case .coolingDown(let present, .assumed) where now < present && resource != nil: return false
-        case .coolingDown(let present, _) where now < present: end = max(end, present)
-        case .doubtful(let present) where now < present:
+        case .coolingDown(let present, _) where now < present:
+            if resource != nil { return false }
+            end = max(end, present)
+        case .resourceRefused(let present) where now < present:
             // The time of one resource doesn't apply to the origin, unless other resources are refused as well.
-            if resource != nil || wasProbe { end = max(end, present) }
-            hasDoubt = resource != nil && !wasProbe
-        case .open, .coolingDown, .doubtful, .unreachable:
-            hasDoubt = resource != nil && end > now
+            if resource != nil { end = max(end, present) }
+            isOfResource = resource != nil && !wasProbe
+        case .open, .coolingDown, .resourceRefused, .unreachable:
+            isOfResource = resource != nil && end > now
         }
-        if hasDoubt {
-            condition = .doubtful(end: end)
+        if isOfResource {
+            condition = .resourceRefused(end: end)
             return false
         }
         (condition, probe) = (end > now ? .coolingDown(end: end, .stated) : .open, nil)

@@ -8,7 +8,7 @@ extension OriginState {
         case coolingDown(end: Duration, CoolDownReason)
         /// A resource is refused until the end. A probe shows whether the origin accepts requests for other resources.
         /// Continues with `open` or `coolingDown`.
-        case doubtful(end: Duration)
+        case resourceRefused(end: Duration)
         /// No connection can be established, or each one is closed before a response. A probe shows when connections are
         /// possible again. Continues with `open`.
         case unreachable(Outage)
@@ -18,8 +18,8 @@ extension OriginState {
     enum CoolDownReason: Sendable, Hashable {
         /// A refusal states the time.
         case stated
-        /// A response that accepts its request states the time.
-        case announced
+        /// The response that accepted the request with this number states the time.
+        case announced(by: Int)
         /// Requests were refused or have failed, and no time was stated.
         case assumed
     }
@@ -39,17 +39,6 @@ extension OriginState {
         case shortCoolDown
         case outage(nextAttempt: Duration)
         case silence
-
-        /// Whether the waiting transfers may have been notified.
-        var isReported: Bool { self != .silence && self != .shortCoolDown }
-
-        /// Returns whether the wait has a known end, and is long enough to be reported.
-        func lasts(at now: Duration) -> Bool {
-            switch self {
-            case .coolDown(let end), .outage(let end): end - now >= .seconds(1)
-            case .shortCoolDown, .silence: false
-            }
-        }
     }
 
     /// The consequence of an answer.
@@ -62,8 +51,8 @@ extension OriginState {
         var concernsOrigin = false
         /// The waiting transfers fail if their policies permit at most this number of retries.
         var failingRetryLimit = -1
-        /// Whether the waiting transfers are to be notified of an origin that accepts no requests.
-        var beginsToLast = false
+        /// Whether the waiting transfers have to be notified of a hindrance.
+        var notifiesWaiting = false
     }
 
     /// The circumstances of an answer.

@@ -20,6 +20,8 @@ struct OriginState: Sendable {
     var hasAnswered: Bool
     /// Whether announcements are ignored, because a request was accepted during an announced cool-down.
     var ignoresAnnouncements = false
+    /// The hindrance of which the waiting transfers were notified; nil if the origin has accepted requests since.
+    var reported: Hindrance?
     var pace = OriginPace()
     var silence = OriginSilence()
 
@@ -52,7 +54,7 @@ struct OriginState: Sendable {
         if refusedResources.isAnyRefused(at: now) { return true }
         return switch condition {
         case .open: false
-        case .coolingDown(let end, _), .doubtful(let end): now < end
+        case .coolingDown(let end, _), .resourceRefused(let end): now < end
         case .unreachable(let outage): !outage.isPast(at: now)
         }
     }
@@ -75,7 +77,7 @@ struct OriginState: Sendable {
             case .open: now
             case .coolingDown(let end, .assumed): max(end, probeEnd)
             case .coolingDown(let end, _): end
-            case .doubtful(let end): min(end, probeEnd)
+            case .resourceRefused(let end): min(end, probeEnd)
             case .unreachable(let outage): max(probeEnd, hasImpatient ? now : outage.attemptTime)
             }
         return time > now ? time : nil
@@ -90,7 +92,7 @@ struct OriginState: Sendable {
         case .coolingDown(let end, _) where now < end: .coolDown(end: end)
         case .unreachable(let outage) where now < outage.attemptTime || probe != nil:
             .outage(nextAttempt: max(now, outage.attemptTime))
-        case .open, .coolingDown, .doubtful, .unreachable: silence.isPresent ? .silence : nil
+        case .open, .coolingDown, .resourceRefused, .unreachable: silence.isPresent ? .silence : nil
         }
     }
 
@@ -99,7 +101,7 @@ struct OriginState: Sendable {
         switch condition {
         case .coolingDown(_, .assumed), .unreachable: true
         case .open, .coolingDown: false
-        case .doubtful(let end): now < end
+        case .resourceRefused(let end): now < end
         }
     }
 }
@@ -158,12 +160,13 @@ extension OriginState {
         case .unreachable(var outage) where isOverdue(since: outage.attemptTime):
             outage.restartPatience(at: now)
             condition = .unreachable(outage)
-        case .open, .coolingDown, .doubtful, .unreachable: break
+        case .open, .coolingDown, .resourceRefused, .unreachable: break
         }
     }
 
     /// Records that a transfer uses the origin after none did; its patience begins now.
     mutating func renew(at now: Duration) {
+        reported = nil
         refusals.restartPatience(at: now)
         guard case .unreachable(let outage) = condition, outage.isPast(at: now) else { return }
         condition = .unreachable(Outage(at: now))

@@ -71,19 +71,29 @@ extension RequestAnswer {
         }
     }
 
+    /// Creates the answer of an exchange that was canceled because nothing has arrived within the idle timeout.
+    init(timedOut end: ExchangeEnd, policy: RetryPolicy) {
+        if case .cancelledWhileConnecting = end {
+            self = .unreachable(
+                DownloadError(.cannotConnect, "no connection was established within the idle timeout"), policy)
+        } else {
+            self = .unanswered(policy)
+        }
+    }
+
     /// - Parameter end: The end of an exchange that has received no head.
     init(_ end: ExchangeEnd, of resource: @autoclosure () -> ResourceID, policy: RetryPolicy) {
         switch end {
         case .failed(let error):
             switch error.code {
-            case .cannotConnect, .hostNotFound: self = .unreachable(error, policy)
+            case .cannotConnect, .hostNotFound: self = error.isRetryable ? .unreachable(error, policy) : .nothing
             case .timedOut: self = .unanswered(policy)
             case .connectionLost: self = .reset(policy, of: resource())
             case .tooManyOpenFiles, .notConnected, .networkNotPermitted, .cancelled: self = .nothing
             default: self = .lost
             }
         case .complete: self = .lost
-        case .cancelled: self = .nothing
+        case .cancelled, .cancelledWhileConnecting: self = .nothing
         }
     }
 }

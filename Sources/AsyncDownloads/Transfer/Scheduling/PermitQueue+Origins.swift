@@ -88,7 +88,6 @@ extension PermitQueue {
         let host = table.origin(slot).host
         let wasBlocked = table.origin(slot).isBlocked || pausedHosts[host] != nil
         let wasSilent = table.origin(slot).state.silence.isPresent
-        let wasHindered = table.origin(slot).state.hindrance(at: now)?.isReported ?? false
         let context = OriginState.Context(
             patience: table.settings.patience, lastNumber: table.lastNumber,
             isServing: table.origin(slot).servingCount > 0, jitter: jitter.nextFraction(), now: now)
@@ -104,15 +103,19 @@ extension PermitQueue {
                 begun.number, meaning, lastNumber: context.lastNumber, runningCount: host.runningCount, at: now)
         }
         if answer.isResponse { table.answered(slot, isAccepted: answer.isAccepted) }
+        // A site that redirects to a new origin each time could cause any number of requests. Therefore, a transfer uses
+        // its own retries, with a limit and delays, after a redirect to an origin that has never answered.
+        let waitsForOrigin = table.origin(slot).pair.isDirect || table.origin(slot).state.hasAnswered
         pausedHosts[host] = nil
         let failed = waiting(slot, retryLimit: consequence.failingRetryLimit).sorted()
         for ticket in failed { leaveLine(ticket.slot) }
-        let isHindered = table.origin(slot).state.hindrance(at: now)?.lasts(at: now) ?? false
-        let hindered = isHindered && !wasHindered || consequence.beginsToLast ? waiting(slot, retryLimit: .max) : []
+        let isHindered = table.origin(slot).state.hindrance(at: now) != nil
+        let hindered = consequence.notifiesWaiting ? waiting(slot, retryLimit: .max) : []
         unblock(slot)
         for ticket in failed { requests.remove(at: ticket.slot) }
         return Consequence(
-            permitsGrants: wasBlocked || wasSilent || isHindered || !failed.isEmpty, step: consequence.step,
+            permitsGrants: wasBlocked || wasSilent || isHindered || !failed.isEmpty,
+            step: waitsForOrigin ? consequence.step : nil,
             concernsOrigin: consequence.concernsOrigin, failed: failed, hindered: hindered)
     }
 

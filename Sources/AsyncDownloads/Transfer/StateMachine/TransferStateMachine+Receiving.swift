@@ -174,9 +174,6 @@ extension TransferStateMachine {
         guard let exchange = run.exchanges[id] else {
             preconditionFailure("exchange \(id) ended twice, or was never started")
         }
-        // A site that redirects to a new origin each time could cause any number of requests. Therefore, a retry of the
-        // transfer itself, with a limit and a delay, is used after a redirect to another origin.
-        let step = address.origins.isDirect ? step : nil
         switch run.step {
         case .draining(var followUp):
             if let step, case .retry(let error) = followUp {
@@ -245,7 +242,8 @@ extension TransferStateMachine {
     private func failure(of end: ExchangeEnd) -> DownloadError? {
         switch end {
         case .complete: nil
-        case .cancelled: DownloadError(.connectionLost, "the engine canceled the exchange")
+        case .cancelled, .cancelledWhileConnecting:
+            DownloadError(.connectionLost, "the engine canceled the exchange")
         case .failed(let error): error
         }
     }

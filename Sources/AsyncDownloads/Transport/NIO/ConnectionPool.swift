@@ -68,6 +68,15 @@ final class ConnectionPool {
         connect(exchange, deadline: loop.eventLoop.now + longestWait)
     }
 
+    /// Cancels an exchange in any phase; does nothing if it has already ended.
+    func cancel(_ exchange: NIOExchange) {
+        if case .connecting = exchange.phase {
+            stop(exchange, .cancelledWhileConnecting)
+        } else {
+            stop(exchange, .cancelled)
+        }
+    }
+
     /// Ends an exchange in any phase; does nothing if it has already ended.
     func stop(_ exchange: NIOExchange, _ end: ExchangeEnd) {
         loop.eventLoop.preconditionInEventLoop()
@@ -89,7 +98,7 @@ final class ConnectionPool {
     func shutDown() {
         loop.eventLoop.preconditionInEventLoop()
         isShutDown = true
-        for exchange in running.values { stop(exchange, .cancelled) }
+        for exchange in running.values { cancel(exchange) }
         closeOldest(idle.count)
         sweep?.cancel()
         retry?.cancel()

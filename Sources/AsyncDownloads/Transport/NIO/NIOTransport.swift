@@ -161,6 +161,6 @@ final class NIOExchange: Exchange {
 
     var callbackTime: Duration { delivery.callbackTime }
 
-    func cancel() { pool.execute { [self] in $0.stop(self, .cancelled) } }
+    func cancel() { pool.execute { [self] in $0.cancel(self) } }
 }
 #endif

@@ -172,8 +172,8 @@ extension OriginStateTests {
         let late = send()
         coolDown()
         for seconds in 1..<6 {
-            reported.append(answer(send(at: seconds), .failed(of: Self.resource), at: seconds).beginsToLast)
-            if seconds == 3 { #expect(!answer(late, .failed(of: Self.resource), at: seconds).beginsToLast) }
+            reported.append(answer(send(at: seconds), .failed(of: Self.resource), at: seconds).notifiesWaiting)
+            if seconds == 3 { #expect(!answer(late, .failed(of: Self.resource), at: seconds).notifiesWaiting) }
         }
         #expect(reported == [false, false, true, false, false])
         #expect(state.hindrance(at: .seconds(5)) == .outage(nextAttempt: .milliseconds(5250)))

@@ -130,14 +130,66 @@ struct OriginStateTests {
         #expect(first.isRefusal && !second.isRefusal)
     }
 
+    @Test(arguments: [RequestAnswer.refused(retryAfter: .seconds(3)), .accepted(.exhausted(.seconds(3)))])
+    mutating func `a 503 during a cool-down of its origin concerns its resource only`(_ first: RequestAnswer) {
+        let numbers = (0..<2).map { send($0) }
+        answer(numbers[0], first)
+        answer(numbers[1], .refused(retryAfter: .seconds(300), of: Self.resource))
+        #expect(nextTime(at: 0) == .seconds(3))
+        #expect(nextTime(at: 3) == nil)
+        #expect(state.refusedResources.end(of: Self.resource, at: .seconds(3)) == .seconds(300))
+    }
+
+    @Test mutating func `a 429 to the probe after a 503 states the time of the origin`() {
+        answer(send(), .refused(retryAfter: .seconds(300), of: Self.resource))
+        answer(send(1, at: 1), .refused(retryAfter: .seconds(2)), at: 1)
+        #expect(nextTime(at: 1) == .seconds(3))
+    }
+
+    @Test mutating func `the waiting transfers are notified once of each wait that lasts`() {
+        // The jitter is 1, so the first delay is a second.
+        let isReported = answer(send(), Self.unreachable).notifiesWaiting
+        let isReportedAgain = answer(send(at: 1), Self.unreachable, at: 1).notifiesWaiting
+        #expect(isReported && !isReportedAgain)
+        // The outage ends, and another reason follows.
+        #expect(answer(send(at: 3), .refused(retryAfter: .seconds(20)), at: 3).notifiesWaiting)
+        let numbers = [send(at: 23), send(at: 23), send(at: 23)]
+        #expect(answer(numbers[0], .refused(retryAfter: .seconds(20)), at: 23).notifiesWaiting)
+        #expect(!answer(numbers[1], .refused(retryAfter: .seconds(10)), at: 23).notifiesWaiting)
+        // The cool-down is extended.
+        #expect(answer(numbers[2], .refused(retryAfter: .seconds(40)), at: 23).notifiesWaiting)
+        #expect(!answer(send(at: 63), .accepted(), at: 63).notifiesWaiting)
+        #expect(answer(send(at: 64), Self.unreachable, at: 64).notifiesWaiting)
+    }
+
+    @Test mutating func `an outage is reported after its second failure if the first delay is short`() {
+        answer(send(), .accepted())
+        let numbers = [send(), send(), send()]
+        func jittered(_ number: Int, _ seconds: Int) -> OriginState.Consequence {
+            state.answered(
+                number, Self.unreachable,
+                .init(
+                    patience: .seconds(30), lastNumber: lastNumber, isServing: false, jitter: 0,
+                    now: .seconds(seconds)))
+        }
+        // The second one was sent before the failure was known.
+        let first = [jittered(numbers[0], 0), jittered(numbers[1], 0)].map(\.notifiesWaiting)
+        #expect(first == [false, false])
+        #expect(jittered(send(at: 1), 1).notifiesWaiting)
+        #expect(!jittered(send(at: 2), 2).notifiesWaiting)
+    }
+
     // MARK: Announcements
 
-    @Test mutating func `an accepted request may announce that no other one is accepted`() {
+    @Test(arguments: [nil, RateLimit.Quota.available, .exhausted(.seconds(10))])
+    mutating func `an accepted request may announce that no other one is accepted`(_ earlier: RateLimit.Quota?) {
         let numbers = (0..<3).map { _ in send() }
         answer(numbers[1], .accepted(.exhausted(.seconds(20))))
         #expect(nextTime(at: 0) == .seconds(20))
+        // It was sent before.
+        answer(numbers[0], .accepted(earlier))
         // It was counted before.
-        answer(numbers[0], .accepted(.available))
+        answer(numbers[2], .accepted(.available))
         #expect(nextTime(at: 0) == .seconds(20))
         #expect(nextTime(at: 20) == nil)
     }

@@ -22,7 +22,7 @@ final class BodyRecorder: ExchangeHandler {
     func exchangeEnded(_ end: ExchangeEnd) {
         switch end {
         case .complete: self.end.continuation.yield(String(decoding: body.withLock { $0 }, as: UTF8.self))
-        case .cancelled: self.end.continuation.yield("cancelled")
+        case .cancelled, .cancelledWhileConnecting: self.end.continuation.yield("cancelled")
         case .failed(let error): self.end.continuation.yield(error.code.name)
         }
         self.end.continuation.finish()
