@@ -58,15 +58,17 @@ struct KillTests {
 
     /// Kills a run at its first progress beyond `limit`, and returns the offset of its start and its last progress.
     private func progress(of run: CommandRun, upTo limit: Int) async throws -> (start: Int, received: Int) {
-        var (start, received) = (0, 0)
+        var (start, received, isRequested) = (0, 0, false)
         for await line in run.lines {
             let event = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
             switch event["event"] as? String {
             case "resumed": start = event["offset"] as? Int ?? 0
             case "restarted": start = 0
-            // Nothing was left to request after a kill between the last byte and the rename.
-            case "finished" where event["fetched"] as? Int == 0: start = event["bytes"] as? Int ?? 0
-            case "progress": received = event["received"] as? Int ?? 0
+            case "started": isRequested = true
+            case "progress":
+                received = event["received"] as? Int ?? 0
+                // Until a response, these are the bytes on disk. After a kill before the rename, no request is necessary.
+                if !isRequested { start = received }
             default: break
             }
             if received > limit { break }
