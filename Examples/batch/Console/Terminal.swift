@@ -5,6 +5,7 @@ internal import Foundation
 struct Terminal: Sendable, Hashable {
     /// Whether standard error is a terminal that supports cursor movement.
     var isInteractive: Bool
+    /// Whether text is colored.
     var usesColor: Bool
 
     /// The properties according to standard error and the environment.
@@ -23,12 +24,15 @@ struct Terminal: Sendable, Hashable {
         var size = winsize()
         _ = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size)
         let environment = ProcessInfo.processInfo.environment
-        func either(_ reported: UInt16, _ name: String, _ usual: Int) -> Int {
+        func dimension(_ reported: UInt16, variable name: String, usual: Int) -> Int {
             if reported > 0 { return Int(reported) }
             let value = environment[name].flatMap { Int($0) } ?? usual
             return 1...10_000 ~= value ? value : usual
         }
-        return (either(size.ws_col, "COLUMNS", 80), either(size.ws_row, "LINES", 24))
+        return (
+            dimension(size.ws_col, variable: "COLUMNS", usual: 80),
+            dimension(size.ws_row, variable: "LINES", usual: 24)
+        )
     }
 
     static let hideCursor = "\u{1B}[?25l"

@@ -14,6 +14,9 @@ final class OpenItem {
     private let start: Duration
     /// The number of bytes received from the addresses before the current one.
     private var earlierByteCount: Int64 = 0
+    /// The number of bytes received from the network according to the last event that states it, or to the failure; a
+    /// shared transfer counts for its first download only.
+    private(set) var fetchedByteCount: Int64 = 0
     private var switchCount = 0
     /// Whether the download was canceled in favor of another address.
     private(set) var isLeaving = false
@@ -27,9 +30,11 @@ final class OpenItem {
     var id: Int { item.id }
     var checksum: Checksum? { item.checksum }
 
-    /// The number of bytes received from the network; a shared transfer counts for its first download only.
-    var fetchedByteCount: Int64 {
-        earlierByteCount + (download.isCoalesced ? 0 : download.progress.fetchedByteCount)
+    /// Handles that the current download has ended with an error.
+    func failed() { update(download.progress.fetchedByteCount) }
+
+    private func update(_ currentByteCount: Int64) {
+        fetchedByteCount = earlierByteCount + (download.isCoalesced ? 0 : currentByteCount)
     }
 
     /// Returns an event of the current download.
@@ -39,7 +44,12 @@ final class OpenItem {
     ///   - now: The time when the event is shown.
     @inline(never)
     func event(_ event: DownloadEvent, received: Duration, sha256: String?, at now: Duration) -> RunEvent {
-        runEvent(.success(event), received: received, sha256: sha256, at: now)
+        switch event {
+        case .progress(let progress): update(progress.fetchedByteCount)
+        case .finished(let file): update(file.fetchedByteCount)
+        default: break
+        }
+        return runEvent(.success(event), received: received, sha256: sha256, at: now)
     }
 
     /// Returns the event of an error that ends the last download.

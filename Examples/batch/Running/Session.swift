@@ -219,6 +219,7 @@ extension Session {
         guard let error = error as? DownloadError else {
             preconditionFailure("a download ends with a DownloadError, not \(error)")
         }
+        open.failed()
         if isStopping, error.code == .shutDown || error.code == .cancelled && open.isLeaving {
             if open.download.progress.receivedByteCount > 0 { outcome.tally.paused += 1 }
             return nil

@@ -27,8 +27,7 @@ extension ActiveTransfer {
 extension ActiveTransfer {
     /// Returns the status of one subscriber.
     func status(of id: SubscriberID) -> SubscriberStatus {
-        withState { state in state.status(of: id, waiting: state.machine.phase == .waiting ? waitingReason(state) : nil)
-        }
+        withState { state in state.status(of: id, waiting: environment.waitingReason) }
     }
 
     /// The subscribers without an outcome.
@@ -85,15 +84,17 @@ extension ActiveTransfer.State {
 
     /// Returns the status of one subscriber.
     ///
-    /// - Parameter reason: The reason why the transfer is waiting for its permit; nil if it is only queued.
-    func status(of id: SubscriberID, waiting reason: WaitingReason?) -> SubscriberStatus {
+    /// - Parameter reason: Returns the reason why the request for a permit is waiting; nil if it is only queued.
+    func status(
+        of id: SubscriberID, waiting reason: (PermitQueue.Ticket) -> WaitingReason?
+    ) -> SubscriberStatus {
         if let subscriber = subscribers[id], let outcome = subscriber.outcome {
             return .ended(outcome, subscriber.lastProgress)
         }
         var status = SubscriberStatus(state: state(of: id), progress: machine.progress)
         switch status.state {
         case .waiting:
-            status.waitingReason = machine.awaitedNetwork?.waitingReason ?? reason ?? .turn
+            status.waitingReason = machine.awaitedNetwork?.waitingReason ?? permit.ticket.flatMap(reason) ?? .turn
             status.nextAttempt = status.waitingReason?.end
         case .retrying:
             (status.error, status.nextAttempt) = (failedAttempt?.error, failedAttempt?.nextAttempt)
