@@ -8,7 +8,8 @@ extension Download {
     /// ```
     ///
     /// The value is `nil` if no bytes on disk can be continued: before the first checkpoint, after the file is
-    /// complete, for a download into memory, and while bytes that came from another URL are unverified.
+    /// complete, for a download into memory, for a request that was refused before it started, and while bytes that
+    /// came from another URL are unverified. It is always `nil` for a download in a background session.
     ///
     /// The partial file is in the directory of the destination, or in ``Downloader/Configuration/partialsDirectory``.
     /// Its name may change when this or another process continues the download. Read this property after

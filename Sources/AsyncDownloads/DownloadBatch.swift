@@ -30,9 +30,6 @@ public struct BatchOutcome: Sendable {
 /// that all downloads have ended, use ``Downloader/downloadEach(_:limit:body:)-(Sequence<DownloadRequest>,_,_)`` or
 /// ``Downloader/downloadAll(_:limit:)``, which run in task groups.
 public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.Element == DownloadRequest {
-    /// The result of one download in the batch.
-    public typealias Outcome = BatchOutcome
-
     let downloader: Downloader
     let requests: Requests
     let limit: Int
@@ -70,7 +67,8 @@ public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.El
                 case .outcome(let outcome): return outcome
                 case .room: continue
                 case .cancelled: throw DownloadError(.cancelled)
-                case .idle, .request: return nil
+                case .idle: return nil
+                case .request: preconditionFailure("a request that no sequence has delivered asynchronously")
                 }
             }
         }
@@ -86,9 +84,6 @@ extension DownloadBatch: Sendable where Requests: Sendable {}
 /// downloads.
 public struct AsyncDownloadBatch<Requests: AsyncSequence>: AsyncSequence
 where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetatype {
-    /// The result of one download in the batch.
-    public typealias Outcome = BatchOutcome
-
     let downloader: Downloader
     let requests: Requests
     let limit: Int

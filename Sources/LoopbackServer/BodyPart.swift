@@ -1,4 +1,4 @@
-/// A range of bytes of a body, which is sent.
+/// The part of a body that a response contains.
 struct BodyPart: Equatable {
     var body: Resource.Body
     var range: Range<Int64>

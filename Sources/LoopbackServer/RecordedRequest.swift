@@ -18,7 +18,7 @@ package struct RecordedRequest: Sendable, Hashable {
     /// The header fields as received.
     package let headers: HeaderFields
 
-    /// The status of the response, which may still be in progress; `nil` if no complete head is sent.
+    /// The status of the response, which may still be in progress; `nil` until the complete head was sent.
     package let status: Int?
 
     /// The value of the header field with this name.

@@ -1,6 +1,6 @@
 extension Resource {
     /// Returns whether the request's If-Match or If-Unmodified-Since requires a 412 response (RFC 9110, 13.2.2).
-    func isForbidden(by request: RequestHead) -> Bool {
+    func failsPrecondition(of request: RequestHead) -> Bool {
         if honorsIfMatch, let tags = request.headers["If-Match"] {
             return tags != "*" && !tags.split(separator: ",").contains { isStronglyEqual($0.trimmed) }
         }

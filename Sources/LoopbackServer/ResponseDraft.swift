@@ -69,9 +69,9 @@ struct ResponseDraft {
         case .unsatisfiable:
             answer(416, "no such range\n")
             headers["Content-Range"] = "bytes */\(bytes.length)"
-        case .unmodified:
+        case .notModified:
             status = 304
-        case .forbidden:
+        case .preconditionFailed:
             answer(412, "precondition failed\n")
         }
         if status == 206 || status == 416, case .some(let value) = deviations.contentRange {

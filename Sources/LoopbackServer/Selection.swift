@@ -6,18 +6,18 @@ enum Selection: Equatable {
     /// The response is 416.
     case unsatisfiable
     /// The response is 412.
-    case forbidden
+    case preconditionFailed
     /// The response is 304.
-    case unmodified
+    case notModified
 
     /// Selects what a conforming server selects, within the limits of the resource's support for ranges and conditions.
     init(for request: RequestHead, of resource: Resource, length: Int64, now: HTTPDate) {
-        if resource.isForbidden(by: request) {
-            self = .forbidden
+        if resource.failsPrecondition(of: request) {
+            self = .preconditionFailed
             return
         }
         if resource.isUnmodified(for: request) {
-            self = .unmodified
+            self = .notModified
             return
         }
         // Range applies to GET only (RFC 9110, 14.2).
@@ -47,7 +47,7 @@ enum Selection: Equatable {
     /// Returns the selection with the changes of the faults that select bytes.
     func changed(by deviations: Deviations, for request: RequestHead, length: Int64) -> Selection {
         var selection = self
-        if deviations.ignoresRange, selection != .forbidden, selection != .unmodified {
+        if deviations.ignoresRange, selection != .preconditionFailed, selection != .notModified {
             selection = .whole
         }
         let isRequested = request.headers["Range"] != nil
@@ -63,7 +63,7 @@ enum Selection: Equatable {
             switch selection {
             case .part(let bytes): selection = .multipart(bytes)
             case .whole: selection = .multipart(0..<length)
-            case .multipart, .unsatisfiable, .forbidden, .unmodified: break
+            case .multipart, .unsatisfiable, .preconditionFailed, .notModified: break
             }
         }
         return selection

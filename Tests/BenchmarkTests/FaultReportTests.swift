@@ -40,14 +40,14 @@ struct FaultReportTests {
     }
 
     @Test func `only rows about content codings and about parts of an engine are left out`() throws {
-        let rows = ScenarioGroup.allCases.filter { $0 != .windows }.flatMap(\.rows)
+        let rows = ScenarioGroup.allCases.filter { $0 != .segments }.flatMap(\.rows)
         #expect(
             rows.filter { $0.reasonForOmission != nil }.map(\.name) == [
                 "a server that supports a coding is asked for the identity",
                 "a body that is coded despite the requested identity is stored whole",
                 "a truncated coded body restarts",
             ])
-        #expect(ScenarioGroup.windows.rows.allSatisfy { $0.reasonForOmission != nil })
+        #expect(ScenarioGroup.segments.rows.allSatisfy { $0.reasonForOmission != nil })
     }
 
     @Test func `the right bytes are those of the row's outcome`() throws {

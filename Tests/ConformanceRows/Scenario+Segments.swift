@@ -6,7 +6,7 @@ extension Scenario {
     ///
     /// The rules for several connections to one file (rules 8, 21, 52 and 53) are proven with the segments that one
     /// connection fetches in succession.
-    package static let windows: [Scenario] = [
+    package static let segments: [Scenario] = [
         windowed(
             [8, 23], "a whole body in response to a segment is ended, and one exchange requests the rest",
             [.ignoreRange]

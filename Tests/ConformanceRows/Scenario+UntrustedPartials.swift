@@ -3,7 +3,7 @@ internal import LoopbackServer
 
 extension Scenario {
     /// Partial responses that must not be trusted.
-    package static let lies: [Scenario] = [
+    package static let untrustedPartials: [Scenario] = [
         rejected([14], "a part without Content-Range", .contentRange(nil)),
         rejected([14], "a part with a malformed Content-Range", .contentRange("bytes what")),
         rejected(

@@ -2,24 +2,24 @@
 package enum ScenarioGroup: String, Sendable, CaseIterable, Codable {
     case plain = "correct servers, and interrupted bodies"
     case changes = "objects that change, and servers that ignore ranges or conditions"
-    case lies = "partial responses that must not be trusted"
+    case untrustedPartials = "partial responses that must not be trusted"
     case bodies = "bodies that are truncated, coded, or too long"
     case temporary = "temporary statuses"
     case final = "final statuses, and statuses without the file"
     case sequences = "several faults in succession"
-    case windows = "files in several segments"
+    case segments = "files in several segments"
 
     /// The rows of the group.
     package var rows: [Scenario] {
         switch self {
         case .plain: Scenario.plain
         case .changes: Scenario.changes
-        case .lies: Scenario.lies
+        case .untrustedPartials: Scenario.untrustedPartials
         case .bodies: Scenario.bodies
         case .temporary: Scenario.temporary
         case .final: Scenario.final
         case .sequences: Scenario.sequences
-        case .windows: Scenario.windows
+        case .segments: Scenario.segments
         }
     }
 }

@@ -3,16 +3,17 @@ public import struct Foundation.URL
 extension Checksum {
     /// Returns whether the file has this digest.
     ///
-    /// The file is read on a separate thread. At most eight files for each core are read at a time. Others wait in line,
-    /// even if all files being read are on a volume that doesn't respond. A symbolic link is followed.
+    /// The file is read on a separate thread. At most eight files for each core are read at a time, and additional
+    /// calls wait until one of them ends. Files on a volume that doesn't respond can therefore delay all calls. A
+    /// symbolic link is followed.
     ///
-    /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/destinationUnusable`` if it isn't a regular file,
-    ///   ``DownloadError/Code/permissionDenied`` or ``DownloadError/Code/storageFailure`` if it can't be read,
-    ///   ``DownloadError/Code/invalidRequest`` if the checksum is malformed, and ``DownloadError/Code/cancelled`` if
-    ///   the task is canceled.
+    /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/destinationUnusable`` if the file doesn't exist
+    ///   or isn't a regular file; ``DownloadError/Code/permissionDenied``, ``DownloadError/Code/tooManyOpenFiles``, or
+    ///   ``DownloadError/Code/storageFailure`` if it can't be read; ``DownloadError/Code/invalidRequest`` if the
+    ///   checksum is malformed or `file` isn't a file URL; and ``DownloadError/Code/cancelled`` if the task is canceled.
     public func matches(contentsOf file: URL) async throws(DownloadError) -> Bool {
         guard isWellFormed else {
-            throw DownloadError(.invalidRequest, "the checksum is not one of \(algorithm.rawValue)")
+            throw DownloadError(.invalidRequest, "the \(algorithm.rawValue) checksum is malformed")
         }
         guard file.isFileURL else { throw DownloadError(.invalidRequest, "not a file URL") }
         let answer = FirstAnswer<Result<Bool, DownloadError>>()

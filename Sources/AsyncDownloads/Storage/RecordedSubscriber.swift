@@ -14,6 +14,7 @@ package struct RecordedSubscriber: Sendable, Hashable {
 }
 
 extension RecordedSubscriber: Codable {
+    /// The names are part of the format of a checkpoint, and don't change with the names of the properties.
     private enum CodingKeys: String, CodingKey {
         case id = "id"
         case userInfo = "userInfo"

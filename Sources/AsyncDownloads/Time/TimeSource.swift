@@ -1,6 +1,6 @@
-/// The port to a clock with timers, so that no test has to wait.
+/// A clock with timers; tests replace it with a clock that they advance.
 package protocol TimeSource: Sendable {
-    /// The time since a fixed origin; it never goes backward.
+    /// The time since a fixed origin, including the time in which the system sleeps; it never goes backward.
     var now: Duration { get }
 
     /// The current date, for comparison with dates in HTTP.

@@ -48,8 +48,8 @@ extension ActiveTransfer {
         }
     }
 
-    private func exists(_ path: String) -> Bool {
-        ((try? environment.store.disk.information(at: path)) ?? nil) != nil
+    func exists(_ path: String) -> Bool {
+        (try? environment.store.disk.information(at: path)) != nil
     }
 
     /// Returns the first file that `body` returns for the possible paths of a request's file: the specified path, or
@@ -107,8 +107,7 @@ extension ActiveTransfer {
     /// Returns the error of a request whose policy forbids an existing file, if its file exists.
     func existingFileRefusal(_ request: DownloadRequest, _ suggestedName: String?) -> DownloadError? {
         guard environment.existingFilePolicy(of: request) == .fail,
-            let path = expectedPath(of: request, suggestedName),
-            ((try? environment.store.disk.information(at: path)) ?? nil) != nil
+            let path = expectedPath(of: request, suggestedName), exists(path)
         else { return nil }
         return DownloadError(.destinationExists, PartialNames.lastComponent(of: path))
     }
@@ -121,7 +120,7 @@ extension ActiveTransfer {
         for (id, request) in withState(\.activeRequests)
         where request.destination.choosesName && withState({ $0.delivery.examinedFiles.formerFile(of: id) == nil }) {
             guard let path = expectedPath(of: request, nil) else { continue }
-            let file = (try? disk.information(at: path)) ?? nil
+            let file = try? disk.information(at: path)
             let own = file.flatMap { _ in firstFile(of: request, recordedFile) }
             let former = FormerFile(information: file, ownName: own.map { PartialNames.lastComponent(of: $0.path) })
             updateQuietly { $0.delivery.examinedFiles.record(former, of: id) }

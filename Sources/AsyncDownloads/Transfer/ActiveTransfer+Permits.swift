@@ -3,7 +3,7 @@ extension ActiveTransfer {
     func requestPermit(
         _ origins: OriginPair, _ id: PermitRequestID, _ state: inout State, _ decision: inout Decision
     ) {
-        let (priority, retryLimit) = (state.subscribers.priority, state.machine.policies.retryPolicy.maximumRetries)
+        let (priority, retryLimit) = state.permitTerms
         let ticket = environment.scheduler.request(
             origins, state.machine.address.url, priority: priority, place: state.permit.place, retryLimit: retryLimit,
             for: self)
@@ -114,7 +114,7 @@ extension ActiveTransfer {
 
     /// Passes the subscribers' present priority and number of permitted retries to the scheduler.
     func updatePriority(_ state: inout State, _ decision: inout Decision) {
-        let (priority, retryLimit) = (state.subscribers.priority, state.machine.policies.retryPolicy.maximumRetries)
+        let (priority, retryLimit) = state.permitTerms
         guard !state.subscribers.isEmpty,
             let ticket = state.permit.setPriority(priority, retryLimit: retryLimit)
         else { return }
@@ -122,8 +122,17 @@ extension ActiveTransfer {
         decision.effects.append(deliveryOfGrants)
     }
 
-    /// An effect to add after every call to the scheduler.
+    /// The effect that delivers new grants, to be added after calls to the scheduler that may grant a permit.
+    ///
+    /// The actions that request, move, or release a permit deliver the grants themselves.
     var deliveryOfGrants: DeferredEffect { environment.scheduler.deliveryOfGrants }
+}
+
+extension ActiveTransfer.State {
+    /// The subscribers' present priority and number of permitted retries.
+    fileprivate var permitTerms: (priority: DownloadRequest.Priority, retryLimit: Int) {
+        (subscribers.priority, machine.policies.retryPolicy.maximumRetries)
+    }
 }
 
 extension ActiveTransfer: PermitReceiver {
@@ -137,6 +146,7 @@ extension ActiveTransfer: PermitReceiver {
             decision.actions += state.machine.permitGranted(id, at: now)
         }
     }
+
     func originHindered(_ ticket: PermitQueue.Ticket) {
         update { state, decision in
             guard state.permit.ticket == ticket, let reason = waitingReason(state) else { return }

@@ -27,9 +27,7 @@ extension ActiveTransfer {
         var location = withState(\.storage.location.onDisk)
         location.secretHeaders = credentials
         // The lock file is always removed last. Any remaining bytes may belong to another object or destination.
-        guard ((try? store.disk.information(at: store.names(of: location).lock)) ?? nil) != nil,
-            store.unfinished(at: location) == nil
-        else { return }
+        guard exists(store.names(of: location).lock), store.unfinished(at: location) == nil else { return }
         try? store.openFile(location).discard()
     }
 
@@ -79,19 +77,19 @@ extension ActiveTransfer {
     /// Returns the information about the file at `path`, following a symbolic link.
     private func targetInformation(at path: String) -> FileInformation? {
         let disk = environment.store.disk
-        let information = (try? disk.information(at: path)) ?? nil
+        let information = try? disk.information(at: path)
         guard information?.kind == .symbolicLink else { return information }
-        return (try? disk.information(at: URL(fileURLWithPath: path).resolvingSymlinksInPath().filePath)) ?? nil
+        return try? disk.information(at: URL(fileURLWithPath: path).resolvingSymlinksInPath().filePath)
     }
 
     /// Returns whether the file was placed for another resource, even if it was changed later.
     private func isOfAnotherResource(_ file: RecordedFile?) -> Bool {
-        file?.record.map { $0.resource != resource } ?? false
+        file?.record.map { $0.resource != recordedResource } ?? false
     }
 
     /// Returns the record if it belongs to this resource.
     func ownRecord(_ record: FinishedFileRecord) -> FinishedFileRecord? {
-        record.resource == resource ? record : nil
+        record.resource == recordedResource ? record : nil
     }
 
     /// Returns the file at a path if it has the expected digest.
@@ -191,7 +189,7 @@ extension ActiveTransfer {
     ///
     /// - Returns: Whether the transfer has ended.
     func serve(_ results: [SubscriberID: DownloadedFile]) -> Bool {
-        let results = results.filter { takeName(of: $0.value, for: $0.key) }
+        let results = results.filter { reserveName(of: $0.value, for: $0.key) }
         guard !results.isEmpty else { return false }
         return update { state, decision in
             guard state.machine.mayReuse else { return false }
@@ -211,7 +209,7 @@ extension ActiveTransfer {
     /// Records that the file belongs to this resource, so that no other download of this process replaces it.
     ///
     /// - Returns: Whether the request specifies the path, or no other resource has been given it in the meantime.
-    private func takeName(of file: DownloadedFile, for id: SubscriberID) -> Bool {
+    private func reserveName(of file: DownloadedFile, for id: SubscriberID) -> Bool {
         let (path, resource) = (file.url.filePath, key.sharingKey.resource)
         let isNamed = withState { $0.subscribers[id]?.request.destination.path != nil }
         let spelling = DirectoryNames.Spelling(of: path)
@@ -223,7 +221,7 @@ extension ActiveTransfer {
     }
 
     /// The digest that identifies the resource in the records of its files.
-    private var resource: ResourceDigest? {
+    private var recordedResource: ResourceDigest? {
         let (record, hasSecrets) = withState { ($0.storage.location.request, !$0.machine.credentials.isEmpty) }
         return hasSecrets && record.account == nil ? nil : ResourceDigest(record)
     }

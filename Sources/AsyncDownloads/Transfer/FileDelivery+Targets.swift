@@ -56,7 +56,7 @@ extension FileDelivery {
     func keptFile(of request: DownloadRequest, after error: DownloadError) -> DownloadedFile? {
         guard error.code == .destinationExists, environment.existingFilePolicy(of: request) == .keep,
             case .file(let url) = request.destination,
-            let present = (try? environment.store.disk.information(at: url.filePath)) ?? nil, present.kind == .regular
+            let present = try? environment.store.disk.information(at: url.filePath), present.kind == .regular
         else { return nil }
         return ExistingFile(path: url.filePath, length: present.size, record: nil).downloadedFile(for: request)
     }

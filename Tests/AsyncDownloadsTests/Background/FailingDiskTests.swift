@@ -26,7 +26,7 @@ struct FailingDiskTests {
         #expect(app.placedNames == [] && app.spooledNames == ["1-1.body"])
         #expect(app.service.directory.eventNames == [], "the service has forgotten the file")
         if recovery == .timer {
-            // It fails once more.
+            // The first retry fails, too.
             app.time.advance(by: .seconds(10))
             try await life.settle()
         }
@@ -55,7 +55,7 @@ struct FailingDiskTests {
         app.time.advance(by: .seconds(10))
         try await life.settle()
         #expect(app.placedNames == [] && app.spooledNames == ["1-1.body", "1-1.head"])
-        life.disk.failRenames(toNamesWith: "nothing", .denied)
+        life.disk.permitRenames()
         if recovery == .timer { app.time.advance(by: .seconds(10)) } else { app.lifecycle.enterForeground() }
         try await life.settle()
         #expect(try await life.restored()["1"]?.condition == .finished)
@@ -87,7 +87,7 @@ struct FailingDiskTests {
         #expect(app.isInPlace(1) && app.service.directory.requestCount == 1)
     }
 
-    @Test func `background 6: a file that cannot be moved because the disk is full fails with that`() async throws {
+    @Test func `background 6: a file that cannot be moved because the disk is full fails with diskFull`() async throws {
         let app = try BackgroundApp()
         let life = app.launch()
         let download = life.downloader.start(app.request(1))

@@ -51,6 +51,9 @@ final class KillableFileSystem: FileSystem {
         state.withLock { $0.renameFault = RenameFault(destination: text, kind: kind, exception: exception) }
     }
 
+    /// Ends the failures of renames.
+    func permitRenames() { state.withLock { $0.renameFault = nil } }
+
     /// Runs an operation unless the process was killed; a kill waits for an operation in progress.
     private func run<Result: Sendable>(
         _ body: (inout State) throws(FileFailure) -> Result

@@ -146,6 +146,24 @@ struct ChosenNameTests {
         }
     }
 
+    /// Places a file with the name `name.bin`, and compares its bytes.
+    private func place(
+        _ text: String, of resource: String, in directory: TemporaryDirectory, _ store: PartialStore,
+        _ names: DirectoryNames
+    ) throws {
+        var location = directory.location
+        location.request.url += "?\(resource)"
+        let partial = try store.open(location)
+        try partial.begin(SampleObject.first.representation)
+        let bytes = Array(text.utf8)
+        try bytes.withUnsafeBytes { try partial.write($0, at: 0) }
+        let target = PlacementTarget(
+            .directory(directory.path, name: "name.bin", isCallers: false),
+            resource: ResourceKey(stringLiteral: resource), names: names, isFree: { _ in true })
+        let path = try partial.place(at: [target], length: Int64(bytes.count))[0].get()
+        #expect(directory.bytes(at: path) == bytes)
+    }
+
     @Test func `boundary 9: the cost of a file does not grow with the number of files with its name`() throws {
         let directory = try TemporaryDirectory()
         let files = CallCountingFileSystem()
@@ -154,17 +172,7 @@ struct ChosenNameTests {
         let count = 200
         for run in 0..<2 {
             for number in 0..<count {
-                var location = directory.location
-                location.request.url += "?\(run)/\(number)"
-                let partial = try store.open(location)
-                try partial.begin(SampleObject.first.representation)
-                let bytes = Array("file \(run) \(number)".utf8)
-                try bytes.withUnsafeBytes { try partial.write($0, at: 0) }
-                let target = PlacementTarget(
-                    .directory(directory.path, name: "name.bin", isCallers: false), resource: "\(run)/\(number)",
-                    names: names, isFree: { _ in true })
-                let path = try partial.place(at: [target], length: Int64(bytes.count))[0].get()
-                #expect(directory.bytes(at: path) == bytes)
+                try place("file \(run) \(number)", of: "\(run)/\(number)", in: directory, store, names)
             }
         }
         #expect(try directory.contents.count == 2 * count)
@@ -179,17 +187,7 @@ struct ChosenNameTests {
             let store = PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
             let names = DirectoryNames()
             for number in run == 0 ? Array(0..<count) : Array(0..<count).reversed() {
-                var location = directory.location
-                location.request.url += "?\(number)"
-                let partial = try store.open(location)
-                try partial.begin(SampleObject.first.representation)
-                let bytes = Array("file \(1000 + number)".utf8)
-                try bytes.withUnsafeBytes { try partial.write($0, at: 0) }
-                let target = PlacementTarget(
-                    .directory(directory.path, name: "name.bin", isCallers: false), resource: "\(number)",
-                    names: names, isFree: { _ in true })
-                let path = try partial.place(at: [target], length: Int64(bytes.count))[0].get()
-                #expect(directory.bytes(at: path) == bytes)
+                try place("file \(1000 + number)", of: "\(number)", in: directory, store, names)
             }
             #expect(try directory.contents.count == count)
             #expect(files.lookups.withLock { $0 } < 40 * count)
@@ -244,12 +242,12 @@ struct ChosenNameTests {
         }
     }
 
-    @Test(arguments: ["suggested", "from the URL"])
-    func `boundary 13: a chosen name that is a directory is numbered`(_ kind: String) async throws {
+    @Test(arguments: [Naming.suggested, .fromURL])
+    func `boundary 13: a chosen name that is a directory is numbered`(_ naming: Naming) async throws {
         try await TestEnvironment.with { environment async throws in
             try FileManager.default.createDirectory(
                 at: environment.directory.appending(path: "name"), withIntermediateDirectories: false)
-            serve(environment, at: "/name", as: kind == "suggested" ? "name" : nil)
+            serve(environment, at: "/name", as: naming == .suggested ? "name" : nil)
             #expect(try await download(environment, "/name") == "name-2")
             #expect(try environment.leftovers == ["name", "name-2"])
         }

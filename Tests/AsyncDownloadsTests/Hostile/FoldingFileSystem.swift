@@ -2,7 +2,8 @@
 
 /// A case-insensitive file system on top of the real one.
 struct FoldingFileSystem: ForwardingFileSystem {
-    /// Returns the path with its last component in lower case, unless that is the unique name of a hidden file.
+    /// Returns the path with its last component in lower case, unless that is the unique name of a
+    /// hidden file or of the temporary directory of a test.
     private func folded(_ path: String) -> String {
         let name = PartialNames.lastComponent(of: path)
         guard !name.hasPrefix("."), !name.hasPrefix("async-downloads-") else { return path }

@@ -30,4 +30,15 @@ final class CallCountingFileSystem: ForwardingFileSystem {
         lookups.withLock { $0 += 1 }
         return try base.open(path, purpose)
     }
+
+    func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
+        lookups.withLock { $0 += 1 }
+        try base.rename(path, toUnused: destination)
+    }
+
+    func names(in directory: String) throws(FileFailure) -> [String] {
+        let names = try base.names(in: directory)
+        lookups.withLock { $0 += names.count }
+        return names
+    }
 }

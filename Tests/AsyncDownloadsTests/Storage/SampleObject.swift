@@ -63,6 +63,9 @@ extension PartialFile {
         return Array(bytes[..<count])
     }
 
+    /// Prevents the deinitializer from cleaning up, which it wouldn't do in a process that is killed.
+    func leak() { _ = Unmanaged.passRetained(self) }
+
     /// Writes the bytes of the object that `received` lacks, and places the file at `destination`.
     func finish(_ object: SampleObject, _ received: IntervalSet, at destination: String) throws {
         var received = received

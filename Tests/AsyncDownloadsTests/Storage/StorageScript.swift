@@ -159,7 +159,7 @@ struct StorageRun {
             partial?.discard()
         case .crash(let crash):
             // A crashed process closes nothing, so the partial must not be released either.
-            if let partial { _ = Unmanaged.passRetained(partial as AnyObject) }
+            partial?.leak()
             (partial, kept) = (nil, nil)
             disk.crash(crash)
             if case .power = crash { promise { ($0.process, $0.boot) = ($0.power, $0.boot + 1) } }

@@ -69,20 +69,7 @@ extension FileSystem {
             throw FileFailure(
                 .other, errno: 0, operation: "read", name: file.name, reason: "not a file of this package")
         }
-        var bytes = [UInt8](repeating: 0, count: Int(information.size))
-        var filled = 0
-        while filled < bytes.count {
-            let result = bytes.withUnsafeMutableBytes { buffer in
-                Result { () throws(FileFailure) in
-                    try read(
-                        into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), from: file, at: Int64(filled))
-                }
-            }
-            let count = try result.get()
-            guard count > 0 else { break }
-            filled += count
-        }
-        return Array(bytes[..<filled])
+        return try contents(of: file, count: Int(information.size))
     }
 
     /// Creates a directory and the missing directories above it.

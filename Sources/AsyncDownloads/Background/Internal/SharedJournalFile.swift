@@ -61,7 +61,7 @@ struct SharedJournalFile: Sendable {
     }
 
     private static func information(of file: JournalFile) -> FileInformation? {
-        (try? file.disk.information(at: file.path)) ?? nil
+        try? file.disk.information(at: file.path)
     }
 
     /// The number of attempts to get the lock, and the pause between them: a second in all.

@@ -103,7 +103,7 @@ package struct Spool: Sendable {
     /// Returns the event of a failure that an earlier process has secured; nil if there is none.
     func failure(_ name: DaemonTaskName) -> DaemonEvent? {
         let fileName = Self.resumeDataName(of: name)
-        let resumeData = ((try? disk.information(at: path(fileName))) ?? nil) == nil ? nil : fileName
+        let resumeData = (try? disk.information(at: path(fileName))) == nil ? nil : fileName
         guard let bytes = try? disk.contents(of: path(Self.failureName(of: name)), limit: 1 << 20),
             let recorded = try? CheckedDocument.decode(
                 RecordedFailure.self, from: bytes, kind: Self.failureKind, version: Self.failureVersion)

@@ -105,7 +105,7 @@ struct SpoolDelivery {
     /// Returns the properties of a file, with those by which a later process recognizes it.
     private func placedInfo(_ body: ReceivedBody, at path: String) -> BackgroundBodyInfo {
         var info = body.info
-        let found = (try? disk.information(at: path)) ?? nil
+        let found = try? disk.information(at: path)
         (info.inode, info.modificationTime) = (found?.inode, found?.modificationTime)
         return info
     }

@@ -27,8 +27,8 @@ package struct RequestedRange: Sendable, Hashable {
     /// Whether the request contains the position of the last byte.
     package var isBounded: Bool { range?.last != nil }
 
-    /// Whether the request asks whether a representation has changed.
-    package var isUnlessUnchanged: Bool { if case .ifNoneMatch = condition { true } else { false } }
+    /// Whether the server is asked to send the representation only if it has changed.
+    package var isRevalidation: Bool { if case .ifNoneMatch = condition { true } else { false } }
 
     /// Returns the range that continues a representation at `position`, in segments of `window` bytes if given.
     ///
@@ -54,7 +54,7 @@ package struct RequestedRange: Sendable, Hashable {
             condition: isConditional ? .ifMatch(validator) : .none)
     }
 
-    /// Returns the request for a part of a file that other exchanges fetch at the same time (rule 8).
+    /// Returns the request for a part of a file (rule 8).
     ///
     /// - Parameters:
     ///   - range: The positions of the part.

@@ -48,8 +48,8 @@ package struct ResponseInterpreter: Sendable {
         switch head.status.code {
         case 200, 203: decideWhole(head)
         case 206: decidePartial(head)
-        case 304 where requested.isUnlessUnchanged: decideUnchanged(head)
-        case 412 where requested.isUnlessUnchanged: .retryRequest(.withoutCondition)
+        case 304 where requested.isRevalidation: decideUnchanged(head)
+        case 412 where requested.isRevalidation: .retryRequest(.withoutCondition)
         case 412 where requested.condition != .none:
             .retryRequest(mayDropCondition && mayProveItself ? .withoutCondition : .everything(.contentChanged))
         case 416 where requested.range != nil: decideUnsatisfiable(head)

@@ -39,32 +39,23 @@ struct CheckpointFile: Sendable {
             }
             return .failure(.corrupt)
         }
-        do {
+        let bytes: [UInt8]
+        do throws(FileFailure) {
             let information = try disk.information(of: handle)
             guard try owner.isPrivate(information), information.size <= Checkpoint.maximumSize else {
                 disk.close(handle)
                 return .failure(.corrupt)
             }
-            let bytes = try contents(of: handle, count: Int(information.size), on: disk)
-            let (checkpoint, end) = try Checkpoint.decode(bytes)
-            let rollback = CheckpointRollback.last(
-                in: bytes.dropFirst(end).prefix(Checkpoint.blockSize), behind: checkpoint.generation)
-            // The store never writes a rollback that claims more than its record.
-            if let rollback, rollback.received.upperBound > checkpoint.received.upperBound {
-                throw Checkpoint.Unreadable.corrupt
-            }
-            return .success(
-                CheckpointFile(
-                    handle: handle, path: path, checkpoint: checkpoint, rollback: rollback,
-                    marks: CheckpointMark.all(in: bytes.dropFirst(end + Checkpoint.blockSize)),
-                    rollbackOffset: Int64(end)))
-        } catch let error as Checkpoint.Unreadable {
-            disk.close(handle)
-            return .failure(error)
+            bytes = try disk.contents(of: handle, count: Int(information.size))
         } catch {
             disk.close(handle)
-            throw error as? FileFailure
-                ?? .init(.other, errno: 0, operation: "read", name: handle.name, reason: "unknown error")
+            throw error
+        }
+        do throws(Checkpoint.Unreadable) {
+            return .success(try CheckpointFile(bytes, handle, path))
+        } catch {
+            disk.close(handle)
+            return .failure(error)
         }
     }
 
@@ -80,24 +71,19 @@ struct CheckpointFile: Sendable {
                 && mark.rollback == rollback?.number ?? 0 && mark.received.upperBound <= limit
         }.max { $0.mark.received.count < $1.mark.received.count }
     }
+}
 
-    private static func contents(
-        of handle: OpenFile, count: Int, on disk: any FileSystem
-    ) throws(FileFailure) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let result = bytes.withUnsafeMutableBytes { buffer in
-                Result { () throws(FileFailure) in
-                    try disk.read(
-                        into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), from: handle,
-                        at: Int64(filled))
-                }
-            }
-            let read = try result.get()
-            guard read > 0 else { break }
-            filled += read
+extension CheckpointFile {
+    private init(_ bytes: [UInt8], _ handle: OpenFile, _ path: String) throws(Checkpoint.Unreadable) {
+        let (checkpoint, end) = try Checkpoint.decode(bytes)
+        let rollback = CheckpointRollback.last(
+            in: bytes.dropFirst(end).prefix(Checkpoint.blockSize), behind: checkpoint.generation)
+        // The store never writes a rollback that claims more than its record.
+        if let rollback, rollback.received.upperBound > checkpoint.received.upperBound {
+            throw .corrupt
         }
-        return Array(bytes[..<filled])
+        self.init(
+            handle: handle, path: path, checkpoint: checkpoint, rollback: rollback,
+            marks: CheckpointMark.all(in: bytes.dropFirst(end + Checkpoint.blockSize)), rollbackOffset: Int64(end))
     }
 }

@@ -56,9 +56,9 @@ extension PartialStore {
 
     /// Returns the record of the finished file at `path`; nil if the file doesn't exist or its record proves nothing.
     ///
-    /// The file must be a regular file of this user, have no other name (``isPrivate(_:at:)``), not be more writable than a new file there, and
-    /// match its record exactly. If it was placed without a sync, the machine must not have been restarted since. Links are not
-    /// followed.
+    /// The file must be a regular file of this user, have no other name (``isPrivate(_:at:)``), not be more writable than
+    /// a new file there, and match its record exactly. If it was placed without a sync, the machine must not have been
+    /// restarted since. Links are not followed.
     func finishedFile(at path: String) -> FinishedFileRecord? {
         recordedFile(at: path).flatMap { finishedFile($0, at: path) }
     }
@@ -89,7 +89,7 @@ extension PartialStore {
     /// Returns an open regular file with its record; the owner is not checked.
     func recordedFile(_ handle: OpenFile) -> RecordedFile? {
         guard let information = try? disk.information(of: handle), information.kind == .regular else { return nil }
-        let record = ((try? disk.attribute(FinishedFileRecord.attributeName, of: handle)) ?? nil)
+        let record = (try? disk.attribute(FinishedFileRecord.attributeName, of: handle))
             .flatMap { FinishedFileRecord($0, inode: information.inode) }
         return RecordedFile(
             information: information, record: record,

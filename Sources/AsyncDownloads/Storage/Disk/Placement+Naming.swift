@@ -171,8 +171,8 @@ extension Placement {
         )
         var position: Int64 = 0
         while position < count {
-            let read = try self.read(ours, from: file.handle, at: position)
-            guard read > 0, try self.read(theirs, from: handle, at: position) == read,
+            let read = try disk.readFully(into: ours, from: file.handle, at: position)
+            guard read > 0, try disk.readFully(into: theirs, from: handle, at: position) == read,
                 ours[..<read].elementsEqual(theirs[..<read])
             else { return false }
             position += Int64(read)
@@ -211,24 +211,9 @@ extension Placement {
         defer { buffer.deallocate() }
         var hasher = Hasher()
         for offset in [0, max(0, size - Int64(buffer.count))] {
-            let count = try read(buffer, from: handle, at: offset)
+            let count = try disk.readFully(into: buffer, from: handle, at: offset)
             hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
         return .init(size: size, ends: hasher.finalize())
-    }
-
-    /// Reads until the buffer is full or the file ends, and returns the number of bytes.
-    private func read(
-        _ buffer: UnsafeMutableRawBufferPointer, from handle: OpenFile, at offset: Int64
-    ) throws(FileFailure) -> Int {
-        var filled = 0
-        while filled < buffer.count {
-            let count = try disk.read(
-                into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), from: handle,
-                at: offset + Int64(filled))
-            if count == 0 { break }
-            filled += count
-        }
-        return filled
     }
 }

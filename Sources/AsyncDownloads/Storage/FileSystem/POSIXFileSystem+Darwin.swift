@@ -9,8 +9,8 @@ extension POSIXFileSystem {
         guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else { return nil }
         var buffer = [UInt8](repeating: 0, count: size)
         guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return nil }
-        let name = String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
-        return name.isEmpty ? nil : name
+        let identifier = String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
+        return identifier.isEmpty ? nil : identifier
     }
 
     /// Returns the process's file mode creation mask, as it was when it was first needed.

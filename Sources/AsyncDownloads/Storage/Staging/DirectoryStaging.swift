@@ -96,7 +96,7 @@ struct DirectoryStaging: Sendable {
 // MARK: - The staged directory
 
 extension DirectoryStaging {
-    func exists(_ path: String) -> Bool { (try? disk.information(at: path)) ?? nil != nil }
+    func exists(_ path: String) -> Bool { (try? disk.information(at: path)) != nil }
 
     /// Throws unless the destination is a directory that can be renamed, or doesn't exist.
     private func checkDestination() throws(FileFailure) {

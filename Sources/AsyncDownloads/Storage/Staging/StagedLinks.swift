@@ -12,17 +12,8 @@ struct StagedLinks: Sendable {
         guard let file = try? disk.open(path, .reading) else { return }
         defer { disk.close(file) }
         guard let information = try? disk.information(of: file), information.kind == .regular else { return }
-        var bytes = [UInt8](repeating: 0, count: Int(information.size) / 16 * 16)
-        let isRead = bytes.withUnsafeMutableBytes { buffer in
-            var filled = 0
-            while filled < buffer.count {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-                guard let count = try? disk.read(into: rest, from: file, at: Int64(filled)), count > 0 else { break }
-                filled += count
-            }
-            return filled == buffer.count
-        }
-        guard isRead else { return }
+        let count = Int(information.size) / 16 * 16
+        guard let bytes = try? disk.contents(of: file, count: count), bytes.count == count else { return }
         bytes.withUnsafeBytes { buffer in
             for offset in stride(from: 0, to: buffer.count, by: 16) {
                 let key = UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self))

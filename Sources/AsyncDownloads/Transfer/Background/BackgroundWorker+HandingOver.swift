@@ -71,7 +71,7 @@ extension BackgroundWorker {
                 on: environment.disk)
         else { return nil }
         defer { environment.disk.close(file.handle) }
-        return (try? base(from: file, of: id, in: spool)) ?? nil
+        return try? base(from: file, of: id, in: spool)
     }
 
     /// Copies the bytes that a later task continues; nil if no bytes can be continued.

@@ -1,4 +1,4 @@
-/// Permits, and the opening and closing of the partial file.
+/// Permits, and the opening of the partial file.
 extension TransferStateMachine {
     /// Requests a permit; the partial file is not open.
     ///
@@ -38,7 +38,7 @@ extension TransferStateMachine {
     mutating func permitRefused(
         _ request: PermitRequestID, _ error: DownloadError, at now: Duration
     ) -> [TransferAction] {
-        // Otherwise, the transfer was stopped at the same time, and the stop has withdrawn the request.
+        // If the transfer isn't waiting for this permit, it was stopped at the same time, and the stop withdrew the request.
         guard case .waiting(request, let origins) = state else { return [] }
         // A subscriber may have offered another URL in the meantime.
         if let offer = address.takeOffer() { replace(by: offer) }
@@ -47,7 +47,7 @@ extension TransferStateMachine {
 
     /// Handles that the origin of the next request has no capacity, and that the permit is lost.
     mutating func moveRefused(_ request: PermitRequestID, at now: Duration) -> [TransferAction] {
-        // Otherwise, the transfer was stopped at the same time, and the stop has released the permit.
+        // If the transfer doesn't await this permit, it was stopped at the same time, and the stop released the permit.
         guard isRunning, case .moving(request) = run.step else { return [] }
         address.targetWaits()
         return close(.moving, at: now)
@@ -69,6 +69,7 @@ extension TransferStateMachine {
         return close(.moving, at: now)
     }
 
+    /// Makes the store open the partial file.
     mutating func openPartial(_ purpose: Opening) -> [TransferAction] {
         state = .opening(purpose)
         return [.openPartial(credentials: bytes.credentials)]
@@ -120,6 +121,7 @@ extension TransferStateMachine {
         return actions + applyIntent(at: now)
     }
 
+    /// Handles a failure to open the partial file.
     private mutating func openingFailed(_ error: DownloadError, at now: Duration) -> [TransferAction] {
         switch intent {
         case .run where error.code == .partialInUse && settings.waitsForOwner:
@@ -134,6 +136,7 @@ extension TransferStateMachine {
         }
     }
 
+    /// Records what was found on disk, and reports bytes that were lost.
     private mutating func take(_ finding: PartialFinding) -> [TransferAction] {
         let known = bytes.count
         switch finding {
@@ -163,124 +166,5 @@ extension TransferStateMachine {
         bytes.found(representation, received, isChecksumExpected: settings.checksum != nil)
         requireProofOfCredentials()
         if representation.cameFromDifferentURL { address.requireVerification() }
-    }
-}
-
-// MARK: - Closing
-
-extension TransferStateMachine {
-    /// Ends the transfer with an error, after the bytes are saved.
-    mutating func fail(_ error: DownloadError, at now: Duration) -> [TransferAction] {
-        // The discarding subscriber has detached, so discarding is more important than reporting the error.
-        if intent == .discard, isRunning { return close(.discarding(holdsPermit: true), at: now) }
-        return close(.failing(error), at: now)
-    }
-
-    /// Ends the run and makes the store save and close the partial file.
-    ///
-    /// If no run exists, the next step follows immediately.
-    mutating func close(_ reason: CloseReason, at now: Duration) -> [TransferAction] {
-        if isRunning {
-            meter.stop()
-            return endRun(.closing(reason)) + closeFile(reason)
-        }
-        let released = releasePermit()
-        state = .closing(reason)
-        return released + left(reason, losing: 0, wasOpen: false, at: now)
-    }
-
-    /// Makes the store save and close the open partial file.
-    private mutating func closeFile(_ reason: CloseReason) -> [TransferAction] {
-        state = .closing(reason)
-        switch reason {
-        case .discarding, .purging:
-            return [.discardPartial]
-        case .failing(let error)
-        where error.code == .unexpectedByteCount || error.code == .bodyTooLarge && !policies.wantsFile:
-            // A body in memory can't be used by a later request with this limit. The bytes of a file are kept for a
-            // request without a limit, unless the file has an unexpected length.
-            bytes.kept(IntervalSet())
-            return [.discardPartial]
-        case .keeping, .failing, .retrying, .refreshing, .moving, .reusing:
-            return [.closePartial(saving: bytes.representation == nil ? nil : bytes.intervals)]
-        }
-    }
-
-    /// Handles that the partial file is closed.
-    ///
-    /// - Parameter kept: The bytes that the next opening would find; nil if nothing was to be kept.
-    mutating func closed(keeping kept: IntervalSet? = nil, at now: Duration) -> [TransferAction] {
-        guard case .closing(let reason) = state else { preconditionFailure("closed in \(phase)") }
-        let lost = bytes.count - (kept ?? bytes.intervals).count
-        // Bytes that a restart has discarded may be found again.
-        if let kept, lost > 0 { bytes.kept(kept) }
-        let released: [TransferAction]
-        switch reason {
-        // The transfer had no permit, or has lost it.
-        case .purging, .moving, .discarding(holdsPermit: false): released = []
-        case .keeping, .discarding, .failing, .retrying, .refreshing, .reusing: released = [.releasePermit]
-        }
-        return released + left(reason, losing: lost, wasOpen: true, at: now)
-    }
-
-    /// Continues with the next step when nothing is open.
-    private mutating func left(
-        _ reason: CloseReason, losing lost: Int64, wasOpen: Bool, at now: Duration
-    ) -> [TransferAction] {
-        switch reason {
-        case .discarding:
-            return end(.discarded)
-        case .purging:
-            let purged = bytes.discard()
-            let restart = DownloadEvent.restarted(reason: .memoryPressure, discardedByteCount: purged)
-            return (purged > 0 ? [.emit(restart)] : []) + closedKeeping(.keeping, at: now)
-        case .failing where intent == .discard && wasOpen:
-            return openPartial(.discarding)
-        case .failing(var error):
-            error.retainedByteCount = bytes.count
-            return end(.failed(error))
-        case .keeping, .retrying, .refreshing, .moving, .reusing:
-            // A remaining subscriber doesn't have the file, or the file has changed.
-            if case .reusing = reason, intent == .run { strategy.ignoreExisting() }
-            strategy.interrupted()
-            // The target of a redirect is kept while its host has no capacity.
-            if case .moving = reason, intent == .run {} else { address.reset() }
-            // Rule 56: lost bytes are reported before any other event.
-            let restart = DownloadEvent.restarted(reason: .checkpointNotSaved, discardedByteCount: lost)
-            return (lost > 0 ? [.emit(restart)] : []) + closedKeeping(reason, at: now)
-        }
-    }
-
-    private mutating func closedKeeping(_ reason: CloseReason, at now: Duration) -> [TransferAction] {
-        switch intent {
-        case .run:
-            switch reason {
-            case .retrying(let due): return wait(for: max(.zero, due - now))
-            case .refreshing(let id):
-                state = .refreshing(id)
-                return []
-            case .keeping, .moving, .reusing, .failing, .discarding, .purging: return requestPermit()
-            }
-        case .pause, .abandon, .discard:
-            var actions: [TransferAction] = []
-            if case .refreshing = reason { actions.append(.cancelRefresh) }
-            return actions + closedStopping()
-        }
-    }
-
-    private mutating func closedStopping() -> [TransferAction] {
-        switch intent {
-        case .run: preconditionFailure("closed to stop although the transfer is to run")
-        case .pause:
-            state = .paused
-            return [.emit(.paused(receivedByteCount: bytes.count))]
-        case .abandon: return end(.abandoned)
-        case .discard: return openPartial(.discarding)
-        }
-    }
-
-    mutating func end(_ ending: TransferEnding) -> [TransferAction] {
-        state = .ended
-        return leaveConnections() + [.end(ending)]
     }
 }

@@ -166,7 +166,7 @@ extension TransferStateMachine {
             return drain(.advance, at: now)
         case .unchanged:
             return drain(.reuse, canceling: false, at: now)
-        case .retryRequest(.withoutCondition) where run.exchanges[id]?.request.isUnlessUnchanged == true:
+        case .retryRequest(.withoutCondition) where run.exchanges[id]?.request.isRevalidation == true:
             strategy.ignoreExisting()
             return drain(.advance, canceling: !hasShortBody(head), at: now)
         case .retryRequest(.withoutCondition):

@@ -120,11 +120,8 @@ extension TransferStateMachine {
             // Such bytes can't be continued, regardless of the credentials.
             return restart(.noValidator) + advance(at: now)
         }
-        let condition: RequestedRange.Condition =
-            strategy.dropsCondition ? .none : representation.validator.map { .ifMatch($0) } ?? .none
-        let request = RequestedRange(
-            range: ByteRange(first: range.lowerBound, last: range.upperBound - 1), condition: condition)
-        return startExchange(request, compares: true, at: now)
+        let validator = strategy.dropsCondition ? nil : representation.validator
+        return startExchange(.segment(range, validator: validator), compares: true, at: now)
     }
 
     /// Handles the decision about the head of a comparison.

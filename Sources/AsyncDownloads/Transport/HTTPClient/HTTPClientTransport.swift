@@ -48,7 +48,7 @@ package final class HTTPClientTransport: Transport {
         self.longestBlock = longestBlock
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
-            timeout: .init(connect: .nanoseconds(Int64(connectTimeout / .nanoseconds(1)))),
+            timeout: .init(connect: TimeAmount(connectTimeout)),
             decompression: .disabled)
         var security = TLSConfiguration.makeClientConfiguration()
         security.trust(additionalTrustRoots)
@@ -103,8 +103,8 @@ package final class HTTPClientTransport: Transport {
                 url: request.url, method: .init(rawValue: request.method.rawValue), headers: headers)
             let origin = Origin(request.url)
             let isSecure = origin?.scheme == "https"
-            // Threads that write to one file wait for each other, which made four connections a sixth slower than one.
-            // With TLS, several threads lose less than they gain by decrypting at the same time.
+            // Threads that write to one file wait for each other, so the exchanges of one file share a thread. With
+            // TLS, several threads lose less than they gain by decrypting at the same time.
             let neighborIndex = isSecure ? nil : (neighbor as? HTTPClientExchange)?.clientIndex
             let (client, index) = try client(for: origin, beside: neighborIndex)
             let delegate = ExchangeDelegate(
@@ -161,8 +161,9 @@ private struct HTTPClientExchange: Exchange {
 
     var callbackTime: Duration { delegate.callbackTime }
 
-    // On the event loop, a cancellation would end the exchange at once, even inside one of its callbacks. It is
-    // enqueued, so that the end is reported after the callback has returned.
+    /// Enqueues a cancellation.
+    ///
+    /// On the event loop, a direct cancellation would end the exchange immediately, even inside one of its callbacks.
     func cancel() { task.eventLoop.execute { task.cancel() } }
 }
 #endif

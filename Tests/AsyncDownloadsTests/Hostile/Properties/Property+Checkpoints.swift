@@ -6,8 +6,10 @@ internal import Foundation
 extension Property {
     /// Checks the bytes as the first block of a checkpoint file.
     static func checkpoint(_ bytes: [UInt8]) throws {
-        guard let (checkpoint, markOffset) = try? Checkpoint.decode(bytes) else { return }
-        try demand(markOffset > 0 && markOffset % Checkpoint.blockSize == 0, "marks in the checkpoint's block")
+        guard let (checkpoint, rollbackOffset) = try? Checkpoint.decode(bytes) else { return }
+        try demand(
+            rollbackOffset > 0 && rollbackOffset % Checkpoint.blockSize == 0,
+            "a rollback block that doesn't begin at the end of a block")
         try demandSound(checkpoint)
     }
 
@@ -16,10 +18,14 @@ extension Property {
         try checkpoint(block(of: bytes[...]))
     }
 
-    private static func block(of record: ArraySlice<UInt8>) -> [UInt8] {
+    /// Returns the first block of a checkpoint file, with a correct checksum, but without padding.
+    static func block(of record: ArraySlice<UInt8>) -> [UInt8] {
         let check = CRC32.digits(of: record)
         return Array(#"{"format":2,"crc32":"\#(check)","record":"#.utf8) + record + Array("}\n".utf8)
     }
+
+    /// The file system, which is created once, because each initialization reads properties of the process.
+    private static let disk = POSIXFileSystem()
 
     private static func line(of mark: ArraySlice<UInt8>) -> [UInt8] {
         mark + Array(" \(CRC32.digits(of: mark))\n".utf8)
@@ -46,12 +52,16 @@ extension Property {
             let slot = line(of: words).prefix(CheckpointMark.slotSize)
             contents += slot + repeatElement(0, count: CheckpointMark.slotSize - slot.count)
         }
-        let disk = POSIXFileSystem()
-        let path = try ScratchFile.path(holding: contents)
-        guard
-            case .success(let file)? = try CheckpointFile.read(
-                path, on: disk, ownedBy: FileOwner(disk: disk, directory: "/tmp"))
-        else { return }
+        let disk = disk
+        let path = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())").path
+        let scratch = try disk.open(path, .new)
+        defer {
+            disk.close(scratch)
+            try? disk.remove(path)
+        }
+        try disk.write(contents, to: scratch, at: 0)
+        let owner = FileOwner(disk: disk, directory: PartialNames.directory(of: path))
+        guard case .success(let file)? = try CheckpointFile.read(path, on: disk, ownedBy: owner) else { return }
         defer { disk.close(file.handle) }
         try demandSound(file.checkpoint)
         try demand(
@@ -97,20 +107,5 @@ extension Property {
             end = range.upperBound
         }
         try demand(received.prefixEnd <= received.upperBound, "a prefix beyond the end")
-    }
-}
-
-/// A file of this process that is rewritten for each input.
-private enum ScratchFile {
-    private static let file: Result<(handle: OpenFile, path: String), any Error> = Result {
-        let path = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())").path
-        return (try POSIXFileSystem().open(path, .new), path)
-    }
-
-    static func path(holding bytes: [UInt8]) throws -> String {
-        let (handle, path) = try file.get()
-        try POSIXFileSystem().truncate(handle, to: 0)
-        try POSIXFileSystem().write(bytes, to: handle, at: 0)
-        return path
     }
 }

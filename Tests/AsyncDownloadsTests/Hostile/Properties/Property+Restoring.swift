@@ -6,9 +6,7 @@ internal import Foundation
 extension Property {
     /// Checks the bytes as the record of a checkpoint whose checksum, names, owner, and inode number are correct.
     static func restoring(_ bytes: [UInt8]) throws {
-        let line =
-            Array(#"{"format":2,"crc32":"\#(CRC32.digits(of: bytes))","record":"#.utf8) + bytes + Array("}\n".utf8)
-        guard var checkpoint = try? Checkpoint.decode(line).checkpoint else { return }
+        guard var checkpoint = try? Checkpoint.decode(block(of: bytes[...])).checkpoint else { return }
         let disk = POSIXFileSystem()
         let scratch = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())").path
         let directory = scratch + "/inner"

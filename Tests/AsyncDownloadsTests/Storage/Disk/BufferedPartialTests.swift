@@ -90,12 +90,12 @@ struct BufferedPartialTests {
         try partial.write(.first, 0..<400)
         partial.mark(IntervalSet(0..<400))
         try partial.save(IntervalSet(0..<300))
-        _ = Unmanaged.passRetained(partial as AnyObject)
+        partial.leak()
         let first = try reopen()
         #expect(first.finding.received == IntervalSet(0..<400))
         try first.write(.first, 400..<500)
         first.mark(IntervalSet(0..<500))
-        _ = Unmanaged.passRetained(first as AnyObject)
+        first.leak()
         #expect(try reopen().finding.received == IntervalSet(0..<500))
     }
 
@@ -163,7 +163,7 @@ struct BufferedPartialTests {
         try partial.begin(representation)
         try partial.write(.first, 0..<400)
         partial.mark(IntervalSet(0..<400))
-        _ = Unmanaged.passRetained(partial as AnyObject)
+        partial.leak()
         #expect(try reopen().finding.received == IntervalSet(0..<400))
     }
 
@@ -176,7 +176,7 @@ struct BufferedPartialTests {
         partial.mark(IntervalSet(0..<400), epoch: 0)
         try partial.save(IntervalSet(0..<200))
         partial.mark(IntervalSet(0..<400), epoch: 0)
-        _ = Unmanaged.passRetained(partial as AnyObject)
+        partial.leak()
         #expect(try reopen().finding.received == IntervalSet(0..<200))
     }
 
@@ -189,7 +189,7 @@ struct BufferedPartialTests {
         // More bytes than were announced.
         try partial.write(.first, 400..<600)
         try partial.save(IntervalSet(0..<100))
-        _ = Unmanaged.passRetained(partial as AnyObject)
+        partial.leak()
         #expect(try reopen().finding.received == IntervalSet(0..<400))
     }
 

@@ -15,11 +15,11 @@ struct TwoOwnersTests {
 
     /// What the second process does after it has opened the partial.
     enum Second: CaseIterable, Sendable {
-        case looksOnly
-        case goesOnAndDies
-        case goesOnAndFinishes
-        case beginsAnotherAndDies
-        case beginsAnotherAndFinishes
+        case onlyOpens
+        case continuesAndIsKilled
+        case continuesAndFinishes
+        case restartsAndIsKilled
+        case restartsAndFinishes
         case discards
     }
 
@@ -74,7 +74,7 @@ struct TwoOwnersTests {
                 let code = try #require(error as? DownloadError).code
                 #expect(setting.codes.contains(code), "at change \(change)")
             }
-            // Until the change at which the second process starts, the states are those of the last run, in which it doesn't.
+            // The states before this change are the same as in the previous run, which has checked them.
             let isLast = disk.changeCount <= change
             if isLast { #expect(disk.history.count == change + 1, "each change succeeds, and has one state") }
             // Both processes run on the same boot, so all marks are valid.
@@ -86,7 +86,7 @@ struct TwoOwnersTests {
             seen += errors.isEmpty ? 0 : 1
             if isLast { break }
         }
-        #expect(seen > 0 || second == .looksOnly, "the second process must interfere at least once")
+        #expect(seen > 0 || second == .onlyOpens, "the second process must interfere at least once")
     }
 
     private func run(_ second: Second, _ store: PartialStore) {
@@ -97,23 +97,23 @@ struct TwoOwnersTests {
                 (object, received) = (SampleObject(representation) ?? .first, found)
             }
             switch second {
-            case .looksOnly: partial.close()
+            case .onlyOpens: partial.close()
             case .discards: partial.discard()
-            case .goesOnAndDies, .goesOnAndFinishes:
+            case .continuesAndIsKilled, .continuesAndFinishes:
                 if received.isEmpty { try partial.begin(object.representation) }
-            case .beginsAnotherAndDies, .beginsAnotherAndFinishes:
+            case .restartsAndIsKilled, .restartsAndFinishes:
                 (object, received) = (.second, IntervalSet())
                 try partial.begin(object.representation)
             }
             switch second {
-            case .looksOnly, .discards: break
-            case .goesOnAndDies, .beginsAnotherAndDies:
+            case .onlyOpens, .discards: break
+            case .continuesAndIsKilled, .restartsAndIsKilled:
                 let end = min(received.prefixEnd + 50, SampleObject.length)
                 try partial.write(object, received.prefixEnd..<end)
                 received.insert(received.prefixEnd..<end)
                 partial.mark(received)
-                _ = Unmanaged.passRetained(partial as AnyObject)
-            case .goesOnAndFinishes, .beginsAnotherAndFinishes:
+                partial.leak()
+            case .continuesAndFinishes, .restartsAndFinishes:
                 try partial.finish(object, received, at: CrashTests.destination)
             }
         } catch {

@@ -72,7 +72,7 @@ struct PermitQueueModelTests {
     }
 
     @Test(arguments: [1, 1000], [false, true])
-    func `released requests occupy no memory`(hostCount: Int, isReversed: Bool) {
+    func `the queue retains no value of a released request`(hostCount: Int, isReversed: Bool) {
         func makeQueue() -> PermitQueue {
             var queue = PermitQueue(limit: 3, limitPerHost: 2)
             for number in 0..<10 { _ = queue.enqueue(host: "\(number % 3)", priority: .normal) }
