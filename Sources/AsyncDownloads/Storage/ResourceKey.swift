@@ -26,7 +26,7 @@ struct ResourceKey: Sendable, Hashable {
         self.account = account.map(ByteText.init)
     }
 
-    /// All texts of the key, in an order that is different for different keys.
+    /// The texts of the key in a fixed order; different keys have different sequences.
     var texts: [String] {
         [resource.text, account == nil ? "" : "account", account?.text ?? ""] + headers.joined().map(\.text)
     }
@@ -47,7 +47,7 @@ struct SharingKey: Sendable, Hashable {
 /// A digest by which later processes recognize the resource that a file contains.
 ///
 /// The digest covers the URL in normal form or the identity, the nonsecret headers, and the account. It consists of the
-/// first 12 bytes of a SHA-256 digest, so that no one can construct a URL that is mistaken for another one.
+/// first 12 bytes of a SHA-256 digest, so that constructing a URL that is mistaken for a given one isn't feasible.
 struct ResourceDigest: Sendable, Hashable {
     static let byteCount = 12
 

@@ -74,7 +74,7 @@ final class SpilledBodies: Sendable {
                 let found = list(names.directory, in: store)
                 directories.withLock { $0[directory] = found }
             }
-            let excess = directories.withLock { directories -> [(names: PartialNames, location: PartialLocation)] in
+            let excess = directories.withLock { directories -> [(names: PartialNames, body: Body)] in
                 guard var state = directories[directory] else { return [] }
                 // The state is moved out, because changing a copy would copy all its storage.
                 directories[directory] = nil
@@ -83,26 +83,37 @@ final class SpilledBodies: Sendable {
                 state.insert(Body(location: location.withoutSecrets, byteCount: byteCount, date: date), names)
                 return removeExcess(from: &state, at: date)
             }
-            for (names, location) in excess {
-                // A body is kept if another owner uses it, or if a transfer has used it in the meantime. The store has
-                // no `bodies` here: with them, closing the partial file would record the body and wait for this turn.
-                let partial = try? store.withoutBodies.openFile(location)
-                let isExcess = directories.withLock { $0[directory]?.excess.remove(names) != nil }
-                if isExcess { partial?.discard() } else { partial?.close() }
-            }
+            for (names, body) in excess { remove(body, names, in: directory, store) }
         }
+    }
+
+    /// Removes a body, unless another owner uses it, or a transfer has used it in the meantime.
+    private func remove(_ body: Body, _ names: PartialNames, in directory: ByteText, _ store: PartialStore) {
+        // The store has no `bodies` here: with them, closing the partial file would record the body and wait for the
+        // turn of the caller.
+        let partial = Result { () throws(DownloadError) in try store.withoutBodies.openFile(body.location) }
+        let isExcess = directories.withLock { directories in
+            let isExcess = directories[directory]?.excess.remove(names) != nil
+            if isExcess, let error = partial.failure, error.code != .partialInUse {
+                // The next closed body causes another attempt.
+                directories[directory]?.insert(body, names)
+            }
+            return isExcess
+        }
+        guard let partial = try? partial.get() else { return }
+        if isExcess { partial.discard() } else { partial.close() }
     }
 
     private func removeExcess(
         from state: inout Directory, at date: Int64
-    ) -> [(names: PartialNames, location: PartialLocation)] {
-        var excess: [(names: PartialNames, location: PartialLocation)] = []
+    ) -> [(names: PartialNames, body: Body)] {
+        var excess: [(names: PartialNames, body: Body)] = []
         while let oldest = state.order.first?.key, let body = state.bodies[oldest],
             state.byteCount > byteLimit || body.date < date - age.components.seconds
         {
             state.remove(oldest)
             state.excess.insert(oldest)
-            excess.append((oldest, body.location))
+            excess.append((oldest, body))
         }
         return excess
     }

@@ -63,6 +63,11 @@ extension PartialFile {
         return Array(bytes[..<count])
     }
 
+    /// Places the finished file at exactly each of `paths`.
+    func place(at paths: [String], length: Int64) -> [Result<Void, DownloadError>] {
+        place(at: paths.map { PlacementTarget(path: $0) }, length: length).map { $0.map { _ in } }
+    }
+
     /// Prevents the deinitializer from cleaning up, which it wouldn't do in a process that is killed.
     func leak() { _ = Unmanaged.passRetained(self) }
 

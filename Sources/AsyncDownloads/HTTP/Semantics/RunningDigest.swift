@@ -94,7 +94,7 @@ struct RunningDigest: Sendable {
         while position < end {
             let wanted = Int(min(Int64(Self.partSize), end - position))
             let count = try read(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), position)
-            guard count > 0 else { throw DownloadError(.storageFailure, "the partial file is shorter than expected") }
+            guard count > 0 else { throw DownloadError(.storageFailure, "the file is shorter than expected") }
             add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }

@@ -154,11 +154,7 @@ extension FinishedFileRecord {
     }
 
     private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        default: nil
-        }
+        UInt8(ascii: "A")...UInt8(ascii: "F") ~= character ? nil : character.hexDigitValue
     }
 
     /// The media types that are recorded as a number; the order belongs to the format.

@@ -86,11 +86,9 @@ final class PartialLock: Sendable {
         }
         do throws(FileFailure) {
             let information = try disk.information(of: file)
-            guard information.kind == .regular else {
-                disk.close(file)
-                return PartialLock(information, path: path, disk: disk)
-            }
-            if !isNew, try !owner.isOwn(information) {
+            var isUsable = information.kind == .regular
+            if isUsable, !isNew { isUsable = try owner.isOwn(information) }
+            guard isUsable else {
                 disk.close(file)
                 return PartialLock(information, path: path, disk: disk)
             }

@@ -119,7 +119,7 @@ struct PartialNames: Sendable, Hashable {
         text.utf8.count == tokenLength && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 
-    fileprivate static let tokenLength = 16
+    static let tokenLength = 16
 }
 
 /// The parsed name of a hidden file.

@@ -1,5 +1,5 @@
 extension PartialStore {
-    /// Places copies of a finished file at all targets, atomically, as ``PartialFile/place(at:length:)`` does.
+    /// Places copies of a finished file at all targets, atomically, as ``PartialFile/place(at:length:ifWanted:)`` does.
     ///
     /// - Parameters:
     ///   - path: The path of the finished file.

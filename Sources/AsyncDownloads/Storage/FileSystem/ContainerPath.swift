@@ -81,7 +81,7 @@ package struct ContainerPath: Sendable, Hashable {
         guard Self.isPlain(relative) else { return nil }
     }
 
-    /// Returns the present absolute path; nil if the base does not exist for this process.
+    /// Returns the current absolute path; nil if the base does not exist for this process.
     package func path(in containers: any Containers) -> String? {
         let directory: String
         switch base {

@@ -14,7 +14,7 @@ extension FileSystem {
                 do throws(FileFailure) {
                     return try read(into: buffer, from: file, at: offset)
                 } catch {
-                    throw DownloadError(.storageFailure, error.description, underlyingError: error)
+                    throw DownloadError(error)
                 }
             }
         }

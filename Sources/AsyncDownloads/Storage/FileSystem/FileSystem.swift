@@ -2,8 +2,9 @@ package import struct Foundation.URL
 
 /// The port to the operating system's file functions.
 ///
-/// The production adapter is ``POSIXFileSystem``; the tests contain a simulation that loses power. No function follows
-/// a symbolic link in the last component of a path. All functions may be called on any thread.
+/// The production adapter is ``POSIXFileSystem``; the tests contain a simulation that loses power. Functions on files
+/// don't follow a symbolic link in the last component of a path; ``names(in:)`` and ``synchronizeDirectory(_:)`` do. All
+/// functions may be called on any thread.
 package protocol FileSystem: DirectoryFunctions {
     /// Opens the file at `path`; programs that the process starts do not inherit it.
     func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile

@@ -12,18 +12,17 @@ extension POSIXFileSystem {
     }
 
     package func copyPermissions(of other: String, to path: String) throws(FileFailure) {
-        let (wanted, present) = (try status(of: other), try status(of: path))
+        var (wanted, present) = (stat(), stat())
+        _ = try call("examine", other) { systemStatus(other, &wanted) }
+        // Another user may own the parent directory, and replace the directory by a symbolic link.
+        let directory = try call("open", path) { systemOpen(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        defer { _ = systemClose(directory) }
+        _ = try call("examine", path) { fstat(directory, &present) }
         let isOwn = (wanted.st_uid, wanted.st_gid) == (present.st_uid, present.st_gid)
-        if !isOwn { _ = try call("set the owner of", path) { chown(path, wanted.st_uid, wanted.st_gid) } }
+        if !isOwn { _ = try call("set the owner of", path) { fchown(directory, wanted.st_uid, wanted.st_gid) } }
         // A change of the owner may clear some of the permissions.
         guard !isOwn || wanted.st_mode != present.st_mode else { return }
-        _ = try call("set the permissions of", path) { chmod(path, wanted.st_mode & 0o7777) }
-    }
-
-    private func status(of path: String) throws(FileFailure) -> stat {
-        var status = stat()
-        _ = try call("examine", path) { systemStatus(path, &status) }
-        return status
+        _ = try call("set the permissions of", path) { fchmod(directory, wanted.st_mode & 0o7777) }
     }
 
     package func removeDirectory(_ path: String) throws(FileFailure) {

@@ -196,7 +196,9 @@ extension POSIXFileSystem {
     }
 
     package func exchange(_ path: String, with other: String) throws(FileFailure) {
-        guard let renameat2 = Self.renameat2 else { throw Self.failure(ENOSYS, "exchange", path) }
+        guard let renameat2 = Self.renameat2 else {
+            throw Self.failure(ENOSYS, "exchange", PartialNames.lastComponent(of: path))
+        }
         // 2 is RENAME_EXCHANGE.
         _ = try call("exchange", other) { renameat2(-100, path, -100, other, 2) }
     }

@@ -22,7 +22,10 @@ extension PartialFile {
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: () -> Bool = { true }
     ) -> [PlacementOutcome] {
         do {
-            if isInMemory { _ = try move(to: location, replacingMore: true) }
+            // The first attempt may only remove marks that can't be trusted.
+            if isInMemory, try !move(to: location, replacingMore: true) {
+                _ = try move(to: location, replacingMore: true)
+            }
             guard var placement = try lockFilePlacement(targets, length) else {
                 return placeFile(at: targets, length: length, ifWanted: isWanted)
             }
@@ -67,11 +70,6 @@ extension PartialFile {
             completion(place(at: targets, length: length, ifWanted: isWanted))
         }
         return nil
-    }
-
-    /// Places the finished file at exactly each of `paths`; see ``place(at:length:ifWanted:)``.
-    package func place(at paths: [String], length: Int64) -> [Result<Void, DownloadError>] {
-        place(at: paths.map { PlacementTarget(path: $0) }, length: length).map { $0.map { _ in } }
     }
 }
 
@@ -192,7 +190,7 @@ extension PartialFile {
     ) throws(DownloadError) -> LockFilePlacement? {
         let site = site
         guard site.medium == .lockedMemory else { return nil }
-        guard let body = withState({ $0.body }), body.byteCount >= length, let lock = site.lock,
+        guard let body = withState({ $0.body }), body.received.isComplete(below: length), let lock = site.lock,
             let handle = lock.handle, let volume = site.volume
         else { throw DownloadError(withState { $0.notBegun }) }
         let file = ClaimedFile(

@@ -2,7 +2,7 @@ internal import Dispatch
 
 /// The bytes of an unfinished download, and the checkpoint that describes them.
 ///
-/// One process owns a partial file until ``close()``, ``discard()``, or ``place(at:length:)``. Each of these methods
+/// One process owns a partial file until ``close()``, ``discard()``, or ``place(at:length:ifWanted:)``. Each of these methods
 /// waits for calls in progress. Afterward, every call fails or does nothing. Calls must not be concurrent, with two
 /// exceptions: ``write(_:at:)`` and ``mark(_:epoch:)`` may run concurrently with each other and with any other call.
 /// Concurrent writes must not overlap.
@@ -21,7 +21,7 @@ internal import Dispatch
 ///
 /// - Each new file has a random name, so two processes that start a download write two files.
 /// - A process that continues a file first renames it to a new name. A rename succeeds for one process only, and takes
-///   the file from an owner that is still running: the next ``save(_:)``, ``mark(_:epoch:)``, or ``place(at:length:)``
+///   the file from an owner that is still running: the next ``save(_:)``, ``mark(_:epoch:)``, or ``place(at:length:ifWanted:)``
 ///   of that owner detects that the former name no longer exists, and the owner stops using the file
 ///   (``DownloadError/Code/partialInUse``). The checkpoint identifies the file by the constant part of its name and by
 ///   its inode number, so the rename doesn't require a change of the checkpoint, which a crash could prevent.

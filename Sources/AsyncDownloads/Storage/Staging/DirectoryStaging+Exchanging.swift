@@ -4,7 +4,7 @@ extension DirectoryStaging {
     ///
     /// - Returns: The path of the old version; nil if there was none.
     func exchange() throws(FileFailure) -> String? {
-        guard exists(names.destination) else {
+        guard try exists(names.destination) else {
             try disk.rename(names.staged, to: names.destination)
             return nil
         }
@@ -32,13 +32,13 @@ extension DirectoryStaging {
                 throw unusable(path, "it isn't a directory of this user")
             }
         }
-        if exists(names.replaced), destination == nil {
+        if destination == nil, try exists(names.replaced) {
             return try disk.rename(names.replaced, to: names.destination)
         }
         guard destination != nil else { return }
         let links = markedLinks(of: names.destination)
-        if exists(names.replaced) { try retire(names.replaced, links) }
-        if exists(names.staged), !exists(PartialNames.join(names.staged, names.marker)) {
+        if try exists(names.replaced) { try retire(names.replaced, links) }
+        if try exists(names.staged), try !exists(PartialNames.join(names.staged, names.marker)) {
             try retire(names.staged, links)
         }
         removeMarker()
@@ -49,6 +49,8 @@ extension DirectoryStaging {
 
     /// Removes the old version, after what other programs have created in it during the exchange was moved to the
     /// destination.
+    ///
+    /// If the new version has an object of another kind at the path, the object gets a numbered name.
     ///
     /// - Parameter links: The files that both versions contained before the exchange.
     func retire(_ old: String, _ links: StagedLinks) throws(FileFailure) {
@@ -82,9 +84,18 @@ extension DirectoryStaging {
                     try disk.remove(source)
                 }
             case (true, false), (false, true):
-                // Another program has created the object during the exchange; its directory is kept.
-                break
+                try disk.rename(source, to: unusedName(for: target))
             }
+        }
+    }
+
+    private func unusedName(for path: String) throws(FileFailure) -> String {
+        var number = 2
+        while true {
+            let name = FileName.numbered(PartialNames.lastComponent(of: path), number)
+            let candidate = PartialNames.join(PartialNames.directory(of: path), name)
+            if try !exists(candidate) { return candidate }
+            number += 1
         }
     }
 }

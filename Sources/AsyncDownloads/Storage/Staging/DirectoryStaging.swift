@@ -1,13 +1,13 @@
 /// The steps by which a new version of a directory replaces the old one.
 ///
 /// The new version is prepared in a hidden directory next to the old one, the staged directory. At the start, each file
-/// of the old version gets a second name there (a hard link), so that names are chosen, and existing files are found, as in the
-/// old version. Then files are added and replaced. Finally, both directories exchange their names, and the old version
+/// of the old version gets a second name there (a hard link), so that names are chosen, and existing files are found, as
+/// in the old version. Then files are added and replaced. Finally, both directories exchange their names, and the old version
 /// is removed. If other programs change the old version in the meantime, the changes are repeated in the new version:
 /// before the exchange and, for those that were made while that was done, after it.
 ///
-/// At every time, the destination doesn't exist, or is the old version, or is the new version; on a volume that can't
-/// exchange two directories, it doesn't exist for a moment.
+/// The destination is always either absent, the old version, or the new version. On a volume that can't exchange two
+/// directories, it is absent for a moment.
 ///
 /// Every function may block on the disk. ``open()`` is called first, and its lock is held for the others.
 struct DirectoryStaging: Sendable {
@@ -21,8 +21,8 @@ struct DirectoryStaging: Sendable {
 
     var disk: any FileSystem { store.disk }
 
-    /// Acquires the lock, ends what an interrupted process has begun, and creates the staged directory, or continues
-    /// with the one that an earlier owner has left.
+    /// Acquires the lock, completes or undoes an interrupted publication, and creates the staged directory or reuses the
+    /// existing one.
     ///
     /// - Throws: ``FileFailure/Kind/inUse`` while another owner has the lock.
     func open() throws(FileFailure) -> PartialLock {
@@ -57,7 +57,7 @@ struct DirectoryStaging: Sendable {
             earlier.contain(staged, at: path) && !links.contain(staged, at: path)
         }
         try write(links)
-        if exists(names.destination) { try link("") }
+        if try exists(names.destination) { try link("") }
         if store.synchronizes { try synchronize("") }
         let old = try exchange()
         var failure: FileFailure?
@@ -75,8 +75,8 @@ struct DirectoryStaging: Sendable {
         return failure
     }
 
-    /// Removes the names that the files of the old version have in the staged directory, and everything if no other file
-    /// is left.
+    /// Removes the hard links to files of the old version from the staged directory, and the directory if nothing else is
+    /// left in it.
     func close() throws(FileFailure) {
         let links = markedLinks(of: names.staged)
         try removeFiles("") { path, staged in links.contain(staged, at: path) }
@@ -96,7 +96,7 @@ struct DirectoryStaging: Sendable {
 // MARK: - The staged directory
 
 extension DirectoryStaging {
-    func exists(_ path: String) -> Bool { (try? disk.information(at: path)) != nil }
+    func exists(_ path: String) throws(FileFailure) -> Bool { try disk.information(at: path) != nil }
 
     /// Throws unless the destination is a directory that can be renamed, or doesn't exist.
     private func checkDestination() throws(FileFailure) {
@@ -113,10 +113,10 @@ extension DirectoryStaging {
             .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path), reason: reason)
     }
 
-    /// Creates the staged directory, or removes what the old version has changed since from the one of an earlier owner,
-    /// and links the files of the old version.
+    /// Creates the staged directory, or updates an existing one to the current contents of the old version, and links the
+    /// old version's files.
     private func prepare() throws(FileFailure) {
-        let isNew = !exists(names.staged)
+        let isNew = try !exists(names.staged)
         if isNew { try disk.makeDirectory(names.staged) }
         do throws(FileFailure) {
             let earlier = markedLinks(of: names.staged)
@@ -126,7 +126,7 @@ extension DirectoryStaging {
                     ? !links.contain(staged, at: path) : !links.hasSameFile(as: earlier, at: path)
             }
             try write(links)
-            if exists(names.destination) { try link("", replacesOthers: true) }
+            if try exists(names.destination) { try link("", replacesOthers: true) }
         } catch {
             if isNew { try? discard() }
             throw error
@@ -141,7 +141,7 @@ extension DirectoryStaging {
     /// Returns the files of the old version.
     private func presentLinks() throws(FileFailure) -> StagedLinks {
         var links = StagedLinks()
-        if exists(names.destination) { try find("", &links) }
+        if try exists(names.destination) { try find("", &links) }
         return links
     }
 
@@ -179,8 +179,8 @@ extension DirectoryStaging {
     ///
     /// Hidden files of unfinished downloads are omitted, because their owners may be writing them.
     ///
-    /// - Parameter replacesOthers: Whether a file is replaced where the old version has a directory, and a directory where
-    ///   it has a file.
+    /// - Parameter replacesOthers: Whether a file is replaced where the old version has a directory, and a directory
+    ///   where it has a file.
     private func link(_ directory: String, replacesOthers: Bool = false) throws(FileFailure) {
         // The directory is restricted before it contains files, so that they are never accessible to others.
         try disk.copyPermissions(

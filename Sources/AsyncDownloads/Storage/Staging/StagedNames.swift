@@ -37,7 +37,9 @@ struct StagedNames: Sendable {
             let name = String(decoding: component, as: UTF8.self)
             return name.utf8.first == UInt8(ascii: ".") && name.hasSuffix(suffix)
                 && PartialNames.isToken(
-                    String(decoding: component.dropLast(suffix.utf8.count).suffix(16), as: UTF8.self))
+                    String(
+                        decoding: component.dropLast(suffix.utf8.count).suffix(PartialNames.tokenLength),
+                        as: UTF8.self))
         }
     }
 }

@@ -44,6 +44,29 @@ extension DirectoryStagingTests {
         #expect(visible?.count == 4)
     }
 
+    @Test(arguments: [true, false])
+    func `rule 67: an object of another kind that appears during the exchange gets a number`(isDirectory: Bool) throws {
+        struct Racing: ForwardingFileSystem {
+            let isDirectory: Bool
+
+            func exchange(_ path: String, with other: String) throws(FileFailure) {
+                if isDirectory { try base.makeDirectory("\(other)/n") }
+                let theirs = isDirectory ? "\(other)/n/theirs" : "\(other)/n"
+                #expect(FileManager.default.createFile(atPath: theirs, contents: Data("theirs".utf8)))
+                try base.exchange(path, with: other)
+            }
+        }
+        try write(Self.old, to: destination)
+        let staging = staging(Racing(isDirectory: isDirectory))
+        let lock = try staging.open()
+        try write([isDirectory ? "n" : "n/x": "new"], to: staging.names.staged)
+        #expect(try staging.publish() == nil)
+        lock.release(removing: true)
+        let added = isDirectory ? ["n": "new", "n-2/theirs": "theirs"] : ["n/x": "new", "n-2": "theirs"]
+        #expect(visible == Self.old.merging(added) { $1 })
+        #expect(try directory.contents == ["models"])
+    }
+
     @Test func `a volume without second names can only be used for a directory that doesn't exist`() throws {
         struct Unlinking: ForwardingFileSystem {
             func link(_ path: String, as other: String) throws(FileFailure) {
