@@ -2,7 +2,8 @@ public import struct Foundation.URL
 
 /// The status code and the header fields of a response, and the URL that responded.
 ///
-/// A head that the package passes to its callers contains no `Set-Cookie` fields, and no query in `Location`. The
+/// A head that the package passes to its callers contains no `Set-Cookie` and `Set-Cookie2` fields. `Location` and
+/// `Content-Location` have no query and no fragment, and are omitted if they contain a user name or aren't a URL. The
 /// ``url`` is complete, and may contain a signature.
 ///
 /// ```swift
@@ -39,7 +40,7 @@ public struct ResponseHead: Sendable, Hashable {
 
 extension ResponseHead {
     /// The media type, such as `application/zip`, in lower case and without parameters (RFC 9110, 8.3.1); `nil` if the
-    /// response has none or contradictory ones.
+    /// response has no such field, several different ones, or an invalid one.
     public var mediaType: String? { MediaType(headers.singleton("Content-Type").value)?.description }
 
     /// The length of the response's body in bytes (RFC 9110, 8.6); `nil` if it isn't stated or isn't valid.
@@ -78,7 +79,8 @@ extension ResponseHead: CustomStringConvertible {
     /// A description that is fit for a log: the status code, the URL without secrets, and the names of the fields.
     public var description: String {
         let names = headers.map { $0.name.utf8.allSatisfy(\.isTokenCharacter) ? $0.name : "?" }
-        return "\(statusCode) from \(url.redacted) with \(names.joined(separator: ", "))"
+        let fields = names.isEmpty ? "no fields" : names.joined(separator: ", ")
+        return "\(statusCode) from \(url.redacted) with \(fields)"
     }
 }
 

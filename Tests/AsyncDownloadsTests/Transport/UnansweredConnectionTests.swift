@@ -12,6 +12,18 @@ struct UnansweredConnectionTests {
         HTTPClientTransport(connectTimeout: .seconds(3600)), NIOTransport(connectTimeout: .seconds(3600)),
     ]
 
+    @Test(arguments: transports.indices)
+    func `a cancellation says that no connection was established`(_ index: Int) async throws {
+        let listener = try ListeningSocket()
+        defer { close(listener.descriptor) }
+        let recorder = BodyRecorder()
+        let request = ExchangeRequest(url: try listener.url("https"), headers: [:])
+        let exchange = Self.transports[index].start(request, beside: nil, handler: recorder)
+        await listener.waitForConnection()
+        exchange.cancel()
+        #expect(await recorder.result() == "cancelledWhileConnecting")
+    }
+
     /// The attempt itself would end after an hour.
     @Test(arguments: transports.indices)
     func `a shutdown does not wait for an attempt to connect`(_ index: Int) async throws {

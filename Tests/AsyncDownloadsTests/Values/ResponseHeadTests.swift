@@ -46,4 +46,8 @@ struct ResponseHeadTests {
         #expect(head.headers["Set-Cookie"] == nil && head.headers["X-Error-Message"] == "restricted")
         #expect("\(head)".hasPrefix("302 from https://a.example/x with ") && !"\(head)".contains("s3cret"))
     }
+
+    @Test func `a head without fields has a complete description`() {
+        #expect("\(ResponseHead(url: Self.url, statusCode: 204))" == "204 from https://a.example/x with no fields")
+    }
 }

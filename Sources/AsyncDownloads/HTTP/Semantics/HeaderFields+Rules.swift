@@ -89,6 +89,13 @@ extension HeaderFields {
         }.filter { !$0.isEmpty }
     }
 
+    /// Whether the body has a transfer coding that no request has permitted, so that it can't be decoded (RFC 9112, 7).
+    var hasUnknownTransferCoding: Bool {
+        tokens(for: "Transfer-Encoding").contains {
+            !$0.equalsIgnoringASCIICase("chunked") && !$0.equalsIgnoringASCIICase("identity")
+        }
+    }
+
     /// Whether the server declares that it doesn't support range requests (RFC 9110, 14.3).
     var refusesRanges: Bool { self["Accept-Ranges"]?.trimmingFieldWhitespace().equalsIgnoringASCIICase("none") == true }
 }

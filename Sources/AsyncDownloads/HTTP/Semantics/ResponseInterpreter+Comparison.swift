@@ -9,7 +9,10 @@ extension ResponseInterpreter {
             return .otherwise(.retryRequest(.everything(isSame ? .rangeIgnored : .contentChanged)))
         }
         if let digests = digests(head), let recorded = known?.digests {
-            if digests.contradicts(recorded) { return .otherwise(.retryRequest(.everything(.credentialsChanged))) }
+            if digests.contradicts(recorded) {
+                let hasChanged = match(head) == .different
+                return .otherwise(.retryRequest(.everything(hasChanged ? .contentChanged : .credentialsChanged)))
+            }
             if digests.agrees(with: recorded) { return .proven }
         }
         switch decidePartial(head, isComparison: true) {

@@ -46,6 +46,8 @@ package struct ResponseInterpreter: Sendable {
     /// Returns what `head` means for the requested range.
     package func decide(_ head: ResponseHead) -> ResponseDecision {
         switch head.status.code {
+        case 200...206 where !decodesContent && head.headers.hasUnknownTransferCoding:
+            .fail(.init(.malformedResponse, "the body has an unknown transfer coding"))
         case 200, 203: decideWhole(head)
         case 206: decidePartial(head)
         case 304 where requested.isRevalidation: decideUnchanged(head)

@@ -47,7 +47,7 @@ package struct SegmentInterpreter: Sendable {
     private func decidePartial(_ head: ResponseHead) -> SegmentDecision {
         guard let range = requested.range, let last = range.last,
             !head.headers.values(for: "Content-Type").contains(where: { $0.lowercased().hasPrefix("multipart/") }),
-            ContentCoding(head.headers) == nil,
+            ContentCoding(head.headers) == nil, !head.headers.hasUnknownTransferCoding,
             case .satisfied(let positions, let completeLength?)? = ContentRange(head.headers)
         else { return .unusable }
         // The server may send fewer bytes than requested (rule 19), but not others.

@@ -20,11 +20,16 @@ extension DownloadError {
             self.init(.tooManyOpenFiles, SystemErrorText.text(error.errnoCode), underlyingError: error)
         case let error as IOError where Self.refusals.contains(error.errnoCode):
             self.init(
-                .cannotConnect, SystemErrorText.text(error.errnoCode), underlyingError: error,
-                isOffline: Self.offlineNumbers.contains(error.errnoCode))
+                hasHead ? .connectionLost : .cannotConnect, SystemErrorText.text(error.errnoCode),
+                underlyingError: error, isOffline: Self.offlineNumbers.contains(error.errnoCode))
         case let error as NIOSSLError where error == .uncleanShutdown:
             // The handshake was complete, or it would have failed with another error.
             self.init(.connectionLost, "the connection ended without a closing alert", underlyingError: error)
+        case let error as NIOSSLError where error == .handshakeFailed(.sslError([.eofDuringHandshake])):
+            // A server that is starting or overloaded may end a handshake.
+            self.init(
+                .secureConnectionFailed, "the connection ended during the handshake", underlyingError: error,
+                isRetryable: true)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             // After the head, such an error means that the connection ended without a closing alert.
             self.init(hasHead ? .connectionLost : .secureConnectionFailed, underlyingError: error)
@@ -39,7 +44,8 @@ extension DownloadError {
         }
     }
 
-    /// The error codes of a failed connection to a literal address, which isn't reported as an `NIOConnectionError`.
+    /// The error codes of a failed connection to a literal address, which isn't reported as an `NIOConnectionError`, and
+    /// of a connection whose peer can't be reached anymore.
     private static let refusals = Set(
         [
             POSIXErrorCode.ECONNREFUSED, .EHOSTUNREACH, .ENETUNREACH, .EHOSTDOWN, .ENETDOWN, .EADDRNOTAVAIL,
@@ -50,6 +56,8 @@ extension DownloadError {
 
     private static func connectionFailure(_ error: NIOConnectionError) -> DownloadError {
         if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
+            let failures = [error.dnsAError, error.dnsAAAAError].compactMap { $0 as? DownloadError }
+            if let shortage = failures.first(where: { $0.code == .tooManyOpenFiles }) { return shortage }
             return DownloadError(.hostNotFound, error.host, underlyingError: error)
         }
         let failures = error.connectionErrors.compactMap { $0.error as? IOError }

@@ -17,8 +17,7 @@ extension DownloadError {
 
     private static func code(of error: HTTPClientError) -> Code {
         switch error {
-        case .connectTimeout, .getConnectionFromPoolTimeout: .cannotConnect
-        case .tlsHandshakeTimeout: .secureConnectionFailed
+        case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout: .cannotConnect
         case .readTimeout, .writeTimeout, .deadlineExceeded: .timedOut
         case .invalidURL, .emptyHost, .emptyScheme: .invalidRequest
         case .alreadyShutdown: .shutDown

@@ -14,6 +14,8 @@ internal import NIOHTTP1
 /// memory without being faster on two processors.
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
+        /// Whether the head of the request was sent, so that a connection exists.
+        var isConnected = false
         var hasHead = false
         var parts: PartQueue<ByteBuffer>
         /// Whether the event loop is blocked until the queue has room.
@@ -57,6 +59,10 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     /// Time in which both were busy is counted twice.
     var callbackTime: Duration { loop.clock.time + queueClock.time }
 
+    func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+        state.withLock { $0.isConnected = true }
+    }
+
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         state.withLock { $0.hasHead = true }
         switch calls.pass(head) {
@@ -90,7 +96,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
         if let error = error as? HTTPClientError, error == .cancelled {
-            ended(.cancelled)
+            ended(state.withLock(\.isConnected) ? .cancelled : .cancelledWhileConnecting)
         } else {
             ended(.failed(DownloadError(httpClient: error, hasHead: state.withLock { $0.hasHead })))
         }

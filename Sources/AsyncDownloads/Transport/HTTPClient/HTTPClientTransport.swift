@@ -51,6 +51,8 @@ package final class HTTPClientTransport: Transport {
             timeout: .init(connect: TimeAmount(connectTimeout)),
             decompression: .disabled)
         var security = TLSConfiguration.makeClientConfiguration()
+        // RFC 8996.
+        security.minimumTLSVersion = .tlsv12
         security.trust(additionalTrustRoots)
         // A server that is still sending doesn't answer a closing alert, so NIO would keep reading for up to five
         // seconds.

@@ -144,7 +144,7 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         case .tunneling:
             end(.failure(DownloadError(.proxyFailed, "no tunnel within the time limit", isRetryable: true)))
         case .handshaking, .idle, .ended:
-            end(.failure(DownloadError(.secureConnectionFailed, "no TLS handshake within the time limit")))
+            end(.failure(DownloadError(.cannotConnect, "no TLS handshake within the time limit")))
         }
     }
 

@@ -25,7 +25,7 @@ extension ExchangeEnd {
         }
         let meaning = Self.isTLSError(error, code, hasHead: hasHead) ? .secureConnectionFailed : Self.meaning(of: code)
         // A session doesn't report why it couldn't create a socket.
-        if !hasHead, meaning == .connectionLost || meaning == .cannotConnect,
+        if !hasHead, [.connectionLost, .cannotConnect, .hostNotFound].contains(meaning),
             let shortage = DescriptorShortage.error()
         {
             self = .failed(shortage)

@@ -49,8 +49,11 @@ struct ResponseInterpreterTests {
             .fresh(200, ["Content-Length": "100, 200"], .fail(.malformedResponse, retryable: true)),
             .fresh(200, ["Content-Length": "0x10"], .fail(.malformedResponse, retryable: true)),
             .rest(200, ["Content-Length": "18446744073709551716"], .fail(.malformedResponse, retryable: true)),
+            .fresh(200, ["Transfer-Encoding": "gzip, chunked"], .fail(.malformedResponse, retryable: false)),
         ] as [InterpretedExchange])
-    func `rule 13: a body with an invalid or huge length is rejected`(_ exchange: InterpretedExchange) {
+    func `rules 13 and 28: a body with an invalid or huge length, or an unknown coding, is rejected`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 

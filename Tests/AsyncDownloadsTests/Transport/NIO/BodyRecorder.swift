@@ -22,7 +22,8 @@ final class BodyRecorder: ExchangeHandler {
     func exchangeEnded(_ end: ExchangeEnd) {
         switch end {
         case .complete: self.end.continuation.yield(String(decoding: body.withLock { $0 }, as: UTF8.self))
-        case .cancelled, .cancelledWhileConnecting: self.end.continuation.yield("cancelled")
+        case .cancelled: self.end.continuation.yield("cancelled")
+        case .cancelledWhileConnecting: self.end.continuation.yield("cancelledWhileConnecting")
         case .failed(let error): self.end.continuation.yield(error.code.name)
         }
         self.end.continuation.finish()

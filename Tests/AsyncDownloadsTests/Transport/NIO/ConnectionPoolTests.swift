@@ -110,7 +110,7 @@ struct ConnectionPoolTests {
         if isConnected { try fixture.attempts[0].connect() }
         exchange.cancel()
         fixture.run()
-        #expect(await recorder.result() == "cancelled")
+        #expect(await recorder.result() == (isConnected ? "cancelled" : "cancelledWhileConnecting"))
         #expect(fixture.attempts[0].isCanceled != isConnected)
         #expect(!fixture.attempts[0].isOpen)
         #expect(!fixture.budget.hasOpen)

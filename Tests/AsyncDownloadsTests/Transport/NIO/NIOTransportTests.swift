@@ -97,7 +97,7 @@ struct NIOTransportTests {
         let client = await listener.waitForByte()
         defer { close(client) }
         exchange.cancel()
-        #expect(await recorder.result() == "cancelled")
+        #expect(await recorder.result() == "cancelledWhileConnecting")
         await transport.shutdown()
     }
 }

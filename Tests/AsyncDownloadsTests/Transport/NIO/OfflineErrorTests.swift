@@ -20,5 +20,13 @@ struct OfflineErrorTests {
         #expect(error.isOffline == isOffline)
         #expect(error.isRetryable)
     }
+
+    @Test(arguments: [(false, DownloadError.Code.cannotConnect), (true, .connectionLost)])
+    func `a peer that can't be reached anymore is a lost connection after the head`(
+        _ hasHead: Bool, _ code: DownloadError.Code
+    ) {
+        let error = DownloadError(nio: IOError(errnoCode: EHOSTUNREACH, reason: "read"), hasHead: hasHead)
+        #expect(error.code == code)
+    }
 }
 #endif
