@@ -1,7 +1,7 @@
 /// The settings that a transfer applies: the request's own values, or the configuration's values where it has none.
 ///
-/// A transfer with several subscribers applies the most permissive combination (``combined(with:)``). A subscriber that
-/// accepts less than the others ends alone.
+/// A transfer with several subscribers applies the most permissive combination (``Tally``). A subscriber that accepts
+/// less than the others ends alone.
 struct ResolvedPolicies: Sendable, Hashable {
     var priority = DownloadRequest.Priority.normal
     /// The maximum number of bytes that are accepted; nil for any number.
@@ -20,7 +20,9 @@ struct ResolvedPolicies: Sendable, Hashable {
     var isRefreshable = false
     /// Whether the request can supply secret headers for an attempt.
     var isAuthorizing = false
-    /// Whether at least one subscriber wants a file, for which bytes are kept that no subscriber accepts in memory.
+    /// Whether at least one subscriber wants a file.
+    ///
+    /// If so, bytes are kept even if no subscriber accepts them in memory.
     var wantsFile = true
 
     init() {}
@@ -39,11 +41,11 @@ struct ResolvedPolicies: Sendable, Hashable {
         wantsFile = request.destination != .memory
     }
 
-    /// Returns the most permissive combination of two requests: the longest timeout and the largest limits.
-    func combined(with other: Self) -> Self {
+    /// Returns the most permissive combination of two requests, apart from the expected length: the longest timeout and
+    /// the largest limits.
+    fileprivate func combined(with other: Self) -> Self {
         var all = self
         all.priority = max(priority, other.priority)
-        all.expectedByteCount = Self.common(expectedByteCount, other.expectedByteCount)
         all.maximumByteCount = Self.larger(maximumByteCount, other.maximumByteCount)
         all.idleTimeout = Self.larger(idleTimeout, other.idleTimeout)
         all.deadline = nil
@@ -61,13 +63,8 @@ struct ResolvedPolicies: Sendable, Hashable {
         return max(left, right)
     }
 
-    /// Returns the common value, or the only value that isn't nil; nil if the values differ.
-    private static func common<Value: Equatable>(_ left: Value?, _ right: Value?) -> Value? {
-        guard let left, let right else { return left ?? right }
-        return left == right ? left : nil
-    }
-
-    /// Returns the error of a body that is longer than any subscriber accepts; nil for a shorter one.
+    /// Returns the error of a body that is longer than any subscriber accepts; nil if `count` is unknown or within the
+    /// limit.
     func excess(_ count: Int64?) -> DownloadError? {
         guard let maximumByteCount, let count, count > maximumByteCount else { return nil }
         if maximumByteCount == expectedByteCount {
@@ -102,7 +99,11 @@ extension ResolvedPolicies {
         /// The combination of all policies; nil without subscribers.
         var combined: ResolvedPolicies? {
             guard let first = values.first else { return nil }
-            return values.dropFirst().reduce(first) { $0.combined(with: $1) }
+            guard entries.count > 1 else { return first }
+            var all = values.dropFirst().reduce(first) { $0.combined(with: $1) }
+            let lengths = Set(values.compactMap(\.expectedByteCount))
+            all.expectedByteCount = lengths.count == 1 ? lengths.first : nil
+            return all
         }
 
         mutating func insert(_ policies: ResolvedPolicies) {

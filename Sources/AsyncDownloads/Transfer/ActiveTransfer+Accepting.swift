@@ -38,10 +38,13 @@ extension ActiveTransfer {
         // The bytes don't yet belong to an accepted response whose body is still held back.
         let isCurrent = state.acceptance.isPending || state.acceptance.holdsBody
         guard let candidate = isCurrent ? state.acceptance.candidate : state.machine.acceptedCandidate,
-            request.hasResponseConditions || candidate.mediaType?.isHTML == true
+            isCurrent || request.hasResponseConditions || candidate.mediaType?.isHTML == true
         else { return }
         if !isCurrent { _ = state.acceptance.begin(candidate, continues: true) }
         ask(id, request, about: candidate, &state, &decision)
+        if state.acceptance.holdsBody, state.acceptance.permitsBody {
+            decision.effects.append(DeferredEffect { [self] in continueAccepted() })
+        }
     }
 
     private func ask(

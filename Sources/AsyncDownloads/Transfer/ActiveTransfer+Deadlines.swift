@@ -25,8 +25,8 @@ extension ActiveTransfer {
                 // The timer was scheduled before a pause.
                 return decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }
-            // All bytes have been received; the file is being verified and placed.
-            guard state.machine.phase != .finishing else { return }
+            // All bytes have been received; the file is being verified and placed, unless its subscriber is being asked.
+            guard state.machine.phase != .finishing || state.acceptance.isPending(id) else { return }
             endAtDeadline(id, clock, state.lastFailure, &state, &decision, at: now)
         }
     }

@@ -66,6 +66,11 @@ extension ActiveTransfer {
             }
             // Bytes that could not be moved remain available for a later request.
             if let former, (try? result.get()) != nil, store.holds(former) { environment.keptLocations.insert(former) }
+            if case .failure = result, !isDiscarded,
+                let kept = [former, location].compactMap(\.self).first(where: store.holds)
+            {
+                environment.keptLocations.insert(kept)
+            }
             // Recorded before the engine's thread begins a representation on this volume.
             if let volume = (try? result.get())?.volume {
                 environment.slowDisks.record(volume, from: start, to: now)

@@ -73,6 +73,44 @@ extension ResponseConditionsTests {
         }
     }
 
+    @Test func `rule 66: a subscriber without conditions that joins releases a body that is held back`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            serve(environment)
+            let gate = Gate()
+            let validation = Validation(behind: gate)
+            var request = environment.request("/a", to: "first")
+            request.validateResponse = validation.validate
+            let first = environment.downloader.start(request)
+            await validation.called()
+            let second = environment.downloader.start(environment.request("/a", to: "second"))
+            while try !environment.leftovers.contains("second") { await Task.yield() }
+            gate.open()
+            _ = try await (first.file, second.file)
+        }
+    }
+
+    @Test func `a deadline ends a subscriber whose closure runs after all bytes have arrived`() async throws {
+        let time = ManualTimeSource()
+        try await TestEnvironment.with(time: time) { environment async throws in
+            serve(environment, script: [[.stall(after: 100_000)]])
+            let first = environment.downloader.start(environment.request("/a", to: "first"))
+            try await first.progress(reaching: 100_000)
+            let gate = Gate()
+            let validation = Validation(behind: gate)
+            var request = environment.request("/a", to: "second")
+            request.validateResponse = validation.validate
+            request.deadline = .seconds(10)
+            let second = environment.downloader.start(request)
+            await validation.called()
+            environment.server.release("/a")
+            while try !environment.leftovers.contains("first") { await Task.yield() }
+            time.advance(by: .seconds(10))
+            #expect(await second.result.failure?.code == .deadlineExceeded)
+            _ = try await first.file
+            gate.open()
+        }
+    }
+
     @Test func `rule 66: a subscriber that joins is asked about the response that the first one is asked about`()
         async throws
     {

@@ -12,11 +12,11 @@ struct ResourceID: Sendable, Hashable {
 /// The resources that an origin has refused or failed to handle, with the times until which no request for them is sent,
 /// which may have passed; a limited number is recorded.
 struct RefusedResources: Sendable {
-    private static let mostCount = 256
+    private static let maximumCount = 256
 
     private var ends: [ResourceID: Duration] = [:]
 
-    /// Returns whether a resource is refused.
+    /// Returns whether any resource is refused now.
     func isAnyRefused(at now: Duration) -> Bool { ends.contains { now < $0.value } }
 
     /// Returns whether a resource was refused, now or earlier.
@@ -32,9 +32,9 @@ struct RefusedResources: Sendable {
         ends.isEmpty ? nil : resource().flatMap { ends[$0] }
     }
 
-    /// Records the refusal of a resource.
+    /// Records the refusal of a resource, unless the maximum number of resources is refused now.
     mutating func insert(_ resource: ResourceID, until end: Duration, at now: Duration) {
-        if ends.count >= Self.mostCount { ends = ends.filter { now < $0.value } }
-        if ends.count < Self.mostCount || ends[resource] != nil { ends[resource] = max(end, ends[resource] ?? end) }
+        if ends.count >= Self.maximumCount { ends = ends.filter { now < $0.value } }
+        if ends.count < Self.maximumCount || ends[resource] != nil { ends[resource] = max(end, ends[resource] ?? end) }
     }
 }

@@ -12,7 +12,7 @@ struct ExtraAddress: Sendable {
         case renewing(RedirectChain)
         /// Requests use the URL to which the original URL has redirected.
         case renewed(RedirectChain)
-        /// The URL to which the original URL has redirected was refused as well.
+        /// The original URL, or the URL to which it has redirected, was refused as well.
         case refused
     }
 
@@ -31,7 +31,7 @@ struct ExtraAddress: Sendable {
         }
     }
 
-    /// Handles that the URL was refused, and returns whether the next request uses the original URL.
+    /// Handles a refusal of the URL, and returns whether the next request uses the original URL.
     ///
     /// - Parameter own: The redirects of the transfer.
     mutating func denied(_ own: RedirectChain) -> Bool {

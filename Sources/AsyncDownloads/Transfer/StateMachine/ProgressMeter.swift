@@ -67,7 +67,8 @@ struct ProgressMeter: Sendable {
         isDirty = true
     }
 
-    /// Returns whether progress is to be emitted: once per interval in which bytes arrived or were stored.
+    /// Returns whether progress is to be emitted: at most once per interval, if bytes arrived or were stored, or while a
+    /// speed is known, so that a stall becomes visible.
     mutating func shouldEmit(at now: Duration) -> Bool {
         guard isDirty || speed != nil else { return false }
         if let lastEmission, now - lastEmission < interval { return false }

@@ -75,6 +75,8 @@ struct Run: Sendable {
         step = .exchanging
         existing = nil
         checkpoints = CheckpointSchedule()
+        // A timer of the last run doesn't count.
+        marks = MarkSchedule()
     }
 
     /// Moves the permit to another origin, as part of the identified request.

@@ -3,11 +3,13 @@ extension TransferStateMachine {
     /// The representation of the files at the destinations, if the next request checks whether it has changed (rule
     /// 62).
     var askedRepresentation: ExistingRepresentation? {
+        mayUseExisting ? run.existing : nil
+    }
+
+    /// Whether files at the destinations may be used instead of a body.
+    private var mayUseExisting: Bool {
         // Without an account, the user of the files is unknown. A fresh URL may have added secret headers.
-        guard bytes.intervals.isEmpty, !strategy.ignoresExisting, credentials.isEmpty || settings.account != nil else {
-            return nil
-        }
-        return run.existing
+        bytes.intervals.isEmpty && !strategy.ignoresExisting && (credentials.isEmpty || settings.account != nil)
     }
 
     /// Whether subscribers may receive files that already exist.
@@ -26,8 +28,7 @@ extension TransferStateMachine {
 
     /// Whether the response may describe files that already exist under the name that it suggests.
     var mayFindFiles: Bool {
-        isRunning && intent == .run && bytes.intervals.isEmpty && !bytes.isPartialFilled && !strategy.ignoresExisting
-            && (credentials.isEmpty || settings.account != nil)
+        isRunning && intent == .run && !bytes.isPartialFilled && mayUseExisting
     }
 
     /// Handles that the response describes the files at the destinations, before its body is received; returns nil if the

@@ -114,9 +114,12 @@ extension TransferStateMachine {
         // The previous URL may be refused, and its origin may be unreachable.
         case .waiting:
             return releasePermit() + requestPermit(isRepeated: true)
-        case .closing(.retrying), .closing(.refreshing):
+        case .closing(.retrying):
             state = .closing(.keeping)
             return []
+        case .closing(.refreshing):
+            state = .closing(.keeping)
+            return [.cancelRefresh]
         // The transfer is ending, or will use the URL with the next request.
         case .ready, .opening, .closing, .paused, .finishing, .ended:
             return []
@@ -214,6 +217,10 @@ extension TransferStateMachine {
         switch result {
         case .success(let supply):
             accept(supply, at: now)
+            state = .closing(.keeping)
+            return []
+        // A pause cancels the call of the closure, which may have ended at the same time.
+        case .failure where intent != .run:
             state = .closing(.keeping)
             return []
         case .failure(let error):
