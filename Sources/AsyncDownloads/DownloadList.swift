@@ -78,8 +78,10 @@ public final class DownloadList {
         in directory: URL, includingSubdirectories: Bool = false,
         prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
     ) async throws(DownloadError) {
+        // Another download would be created for an item that has ended and kept its bytes.
         let found = try await downloader.restore(
-            in: directory, includingSubdirectories: includingSubdirectories, prepare: prepare)
+            in: directory, includingSubdirectories: includingSubdirectories, excluding: Set(current.map(\.id)),
+            prepare: prepare)
         for download in found { add(download) }
     }
 

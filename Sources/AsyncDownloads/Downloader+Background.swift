@@ -12,7 +12,7 @@ extension Downloader {
             case waiting
             /// The download was paused, or the user quit the app in the app switcher.
             case paused
-            /// The file has arrived; ``Download/file`` returns it.
+            /// The system has received the file. ``Download/file`` returns it, or throws if it can't be verified or placed.
             case finished
             /// The download ended with an error, which ``Download/file`` throws.
             case failed
@@ -98,7 +98,7 @@ extension Downloader {
     /// Continues a download of a background session in this process, for example because the user is waiting for it.
     ///
     /// The system's task is canceled, and its bytes are imported as by ``adopt(_:as:temporaryFileIn:responseDate:)``.
-    /// The handles of the background download then end with ``DownloadError/Code/superseded``.
+    /// Bytes that the session has adopted itself (``adopt(_:as:partialFileIn:)``) are fetched again. The handles of the background download then end with ``DownloadError/Code/superseded``.
     ///
     /// - Parameters:
     ///   - download: A download of another downloader that has a background session.
@@ -206,8 +206,8 @@ extension Downloader.Configuration {
     /// Returns a configuration for downloads that the system continues while the app is suspended or has ended.
     ///
     /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (only its
-    /// number of retries), ``networkAccess``, ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval``
-    /// apply. The count of retries restarts at zero when the system has kept new bytes; after ten times the permitted
+    /// number of retries), ``networkAccess``, ``duplicatePolicy``, ``abandonmentPolicy``, ``progressInterval``,
+    /// ``fileAttributes``, and the settings of the log apply. The count of retries restarts at zero when the system has kept new bytes; after ten times the permitted
     /// number in total, a download fails in any case. Downloads into memory, and requests with an idle timeout, a
     /// deadline, or a secret header fail with ``DownloadError/Code/unsupported``. ``DownloadRequest/refreshURL`` is
     /// called when a server has refused the URL, if a handle to the download exists. ``DownloadRequest/urlExpiration``,

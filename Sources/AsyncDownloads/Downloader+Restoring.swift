@@ -40,6 +40,16 @@ extension Downloader {
         in directory: URL, includingSubdirectories: Bool = false,
         prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
     ) async throws(DownloadError) -> [Download] {
+        try await restore(
+            in: directory, includingSubdirectories: includingSubdirectories, excluding: [], prepare: prepare)
+    }
+
+    /// Returns the unfinished downloads whose IDs aren't excluded; see
+    /// ``restore(in:includingSubdirectories:prepare:)``.
+    func restore(
+        in directory: URL, includingSubdirectories: Bool, excluding known: Set<Download.ID>,
+        prepare: @Sendable (inout DownloadRequest) -> Void
+    ) async throws(DownloadError) -> [Download] {
         guard background == nil else {
             throw DownloadError(.unsupported, "the downloads of a background session are in its journal")
         }
@@ -53,7 +63,7 @@ extension Downloader {
         }
         let downloads = found.flatMap { unfinished in
             unfinished.downloads(in: environment.containers).map { (id: $0.id, request: $0.request, unfinished) }
-        }
+        }.filter { !known.contains($0.id) }
         let ids = Set(downloads.map(\.id))
         let running = Dictionary(handles { id, _ in ids.contains(id) }.map { ($0.id, $0) }) { first, _ in first }
         return downloads.map { id, request, unfinished in

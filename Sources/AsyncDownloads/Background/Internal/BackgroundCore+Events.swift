@@ -115,7 +115,8 @@ extension BackgroundCore {
     }
 
     private mutating func resumeDataArrived(_ name: DaemonTaskName, _ file: String) -> [Action] {
-        guard let record = journal.record(for: name), record.stage == .idle(resumeData: nil),
+        // The resume data of a request for the rest of a base isn't documented.
+        guard let record = journal.record(for: name), record.stage == .idle(resumeData: nil), record.base == nil,
             record.isPaused || record.openDeliveries.isEmpty
         else { return removal(of: [file]) }
         journal.update(record.id) { $0.stage = .idle(resumeData: file) }

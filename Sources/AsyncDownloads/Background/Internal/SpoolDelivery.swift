@@ -12,7 +12,7 @@ struct SpoolDelivery {
 
     /// Chooses the names of the deliveries to directories that have none yet.
     ///
-    /// - Parameter isTaken: Returns whether another download has the path.
+    /// - Parameter isTaken: Returns whether another download has the path, or has placed its file there.
     func chooseNames(
         _ record: BackgroundRecord, _ body: ReceivedBody, isTaken: (ContainerPath) -> Bool
     ) -> [(delivery: Int, path: ContainerPath)] {
@@ -23,7 +23,7 @@ struct SpoolDelivery {
                 body.info.suggestedName
                     ?? FileName.unsuggested(delivery.defaultFileName, from: URLText(record.resource.url)?.url),
                 in: directory)
-            // A name that the server suggests never replaces a file; one from the caller's URL does.
+            // A name that the server suggests never replaces a file; one from the caller's URL does, without a number.
             let mayReplace = body.info.suggestedName == nil
             for number in 1... {
                 let candidate = FileName.numbered(name, number)
@@ -31,7 +31,7 @@ struct SpoolDelivery {
                     !chosen.contains(where: { $0.path == path })
                 else { continue }
                 let isUnused = (try? disk.information(at: PartialNames.join(directory, candidate))) == .some(nil)
-                guard mayReplace || isUnused || number > 10_000 else { continue }
+                guard mayReplace && number == 1 || isUnused || number > 10_000 else { continue }
                 chosen.append((delivery.id, path))
                 break
             }
@@ -148,7 +148,7 @@ struct SpoolDelivery {
         do throws(FileFailure) {
             file = try disk.open(path, .reading)
         } catch {
-            throw DownloadError(.storageFailure, error.description, underlyingError: error)
+            throw DownloadError(error)
         }
         defer { disk.close(file) }
         return try disk.digest(algorithm, of: file, length: length)

@@ -91,7 +91,17 @@ extension BackgroundWorker {
                     let resumeData = core.journal[name.record]?.resumeDataName
                     return core.fail(name.record, error, resumeData: resumeData, removing: [])
                 }
-                remaining += failure.filter { if case .start = $0 { false } else { true } }
+                for action in failure {
+                    if case .start(let next, _) = action {
+                        // Its task would have no durable record, either. It is handed over again later.
+                        _ = withCore { core in
+                            core.notStarted(next)
+                            return []
+                        }
+                    } else {
+                        remaining.append(action)
+                    }
+                }
             case .removeFiles, .place: opened?.deferred.append(action)
             case .cancel, .emit, .end, .refreshURL: remaining.append(action)
             }
@@ -167,6 +177,24 @@ extension BackgroundWorker {
         return settleLater()
     }
 
+    /// Returns whether a download has a path for a file that it hasn't placed, or has placed a file of another resource
+    /// there that still exists.
+    private func has(
+        _ record: BackgroundRecord, _ path: ContainerPath, unlessOf resource: BackgroundResource
+    ) -> Bool {
+        record.deliveries.contains { delivery in
+            switch delivery.outcome {
+            case nil: return delivery.path == path
+            case .placed(path, let info) where record.resource != resource:
+                guard let absolute = path.path(in: environment.containers),
+                    let file = try? environment.disk.information(at: absolute)
+                else { return false }
+                return info.describes(file)
+            case .placed, .failed: return false
+            }
+        }
+    }
+
     private func place(_ id: Int) -> [BackgroundCore.Action] {
         guard let opened, let record = opened.core.journal[id], case .received(let body) = record.stage else {
             return []
@@ -175,9 +203,7 @@ extension BackgroundWorker {
         let delivery = SpoolDelivery(spool: opened.spool, containers: environment.containers)
         let journal = opened.core.journal
         let chosen = delivery.chooseNames(record, body) { path in
-            journal.records.contains { other in
-                other.id != id && other.deliveries.contains { $0.path == path && $0.outcome == nil }
-            }
+            journal.records.contains { $0.id != id && has($0, path, unlessOf: record.resource) }
         }
         if !chosen.isEmpty {
             for (delivery, path) in chosen {

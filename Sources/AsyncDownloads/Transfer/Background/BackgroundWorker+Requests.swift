@@ -94,13 +94,13 @@ extension BackgroundWorker {
                 core.removeRecipient(download, of: delivery, in: record)
                 return []
             }
-            return networkAccessChanged(transfer)
+            return networkAccessChanged(transfer) + demandChanged(transfer)
         }
         let isLast = transfer.isIdle
         if opened.session.removeIfIdle(transfer) { transfers[record] = nil }
         if isLast, keepingBytes, policy == .finish { return [] }
         let actions = withCore { $0.cancel(delivery, of: record, keepingBytes: keepingBytes && policy != .discard) }
-        return actions + networkAccessChanged(transfer)
+        return actions + networkAccessChanged(transfer) + demandChanged(transfer)
     }
 
     /// Handles that a subscriber that has ended without a file was discarded, so that the app needs neither its outcome
