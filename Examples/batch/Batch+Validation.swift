@@ -12,6 +12,7 @@ extension Batch {
 
     /// Rejects invalid options and combinations; errors in a manifest are found when it is read.
     func validate() throws {
+        if directory == "" || cleaned == "" { throw ValidationError("the directory is empty") }
         if let cutDirectoryCount {
             guard keepsDirectories else { throw ValidationError("--cut-dirs requires --directories") }
             guard cutDirectoryCount >= 0 else { throw ValidationError("--cut-dirs requires a number of at least 0") }
@@ -82,8 +83,10 @@ extension Batch {
             // The directory may exist, so that its links can be resolved.
             return [file.deletingLastPathComponent().resolvingSymlinksInPath().path, file.lastPathComponent]
         }
-        guard attributes[.type] as? FileAttributeType == .typeRegular else { return nil }
-        return [attributes[.systemNumber], attributes[.systemFileNumber]].map { "\($0 ?? "")" }
+        guard attributes[.type] as? FileAttributeType == .typeRegular, let volume = attributes[.systemNumber],
+            let number = attributes[.systemFileNumber]
+        else { return nil }
+        return ["\(volume)", "\(number)"]
     }
 
     /// The options that are given.

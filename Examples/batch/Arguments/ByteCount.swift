@@ -3,8 +3,8 @@ struct ByteCount: Sendable, Hashable {
     let value: Int64
 
     init(_ text: String) throws(Misuse) {
-        let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
-        let unit = text.last.flatMap { units[Character($0.uppercased())] }
+        let units: [String: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+        let unit = text.last.flatMap { units[$0.uppercased()] }
         let digits = unit == nil ? text[...] : text.dropLast()
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }) else {
             throw Misuse("a number of bytes consists of digits, optionally followed by K, M, or G")

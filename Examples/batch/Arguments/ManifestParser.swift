@@ -80,7 +80,11 @@ struct ManifestParser: Sendable {
 
     /// Parses a line; returns the entry that it begins, if it does.
     private mutating func parse(_ bytes: some Collection<UInt8>) throws(Misuse) -> Entry? {
-        guard var text = String(wellFormedUTF8: Array(bytes)) else { throw Misuse("not valid UTF-8") }
+        guard var text = String(wellFormedUTF8: Array(bytes)) else {
+            // It may be an option of the entry.
+            if let first = bytes.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") { pending = nil }
+            throw Misuse("not valid UTF-8")
+        }
         if lineCount == 1, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
         // Scalars are compared, because a delimiter and a combining mark after it form one `Character`.

@@ -20,7 +20,8 @@ struct TextFile: Sendable {
             throw Misuse("\(name) cannot be read: \(error.localizedDescription)")
         }
         guard data.count <= Self.maximumByteCount else { throw Misuse("\(name) is too long") }
-        guard let text = String(wellFormedUTF8: Array(data)) else { throw Misuse("\(name) is not valid UTF-8") }
+        guard var text = String(wellFormedUTF8: Array(data)) else { throw Misuse("\(name) is not valid UTF-8") }
+        if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         self.text = text
     }
 

@@ -57,7 +57,7 @@ struct Console: Sendable {
         if writesJSON, let line = JSONLine(event, keepsFiles: keepsFiles) { StandardOutput.write("\(line)\n") }
         // A full disk ends the run, and its last line is about that.
         if case .failure(let error) = event.what, error.code == .diskFull { return }
-        guard let line = PlainLine(event, atLeast: leastWeight) else { return }
+        guard let line = PlainLine(event, atLeast: leastWeight, keepsFiles: keepsFiles) else { return }
         let text = line.text(usesColor: terminal.usesColor)
         if isLive {
             lasting.append(text)
@@ -93,7 +93,7 @@ struct Console: Sendable {
         if isLive { draw([], columns: Terminal.size.columns) }
         if hasHiddenCursor { StandardError.write(Terminal.showCursor) }
         hasHiddenCursor = false
-        if style != .errorsOnly, isSummaryShown { StandardError.write("\(tally.summary)\n") }
+        if style != .errorsOnly, isSummaryShown { StandardError.write("\(tally.summary(keepsFiles: keepsFiles))\n") }
     }
 
     private mutating func draw(_ lines: [String], columns: Int) {

@@ -18,7 +18,7 @@ struct PlainLine: Sendable, Hashable {
     private let text: String
 
     /// Returns the weight of an event's line; nil if the event has none.
-    static func weight(of event: RunEvent) -> Weight? {
+    private static func weight(of event: RunEvent) -> Weight? {
         switch event.what {
         case .failure: .error
         case .success(.restarted), .success(.finished): .lasting
@@ -29,7 +29,9 @@ struct PlainLine: Sendable, Hashable {
     }
 
     /// Creates the line for an event; nil if the event has no line, or a line of less weight.
-    init?(_ event: RunEvent, atLeast leastWeight: Weight = .ordinary) {
+    ///
+    /// - Parameter keepsFiles: Whether existing files are kept regardless of their contents.
+    init?(_ event: RunEvent, atLeast leastWeight: Weight = .ordinary, keepsFiles: Bool = false) {
         guard let weight = Self.weight(of: event), weight >= leastWeight else { return nil }
         let name = event.item.name
         switch event.what {
@@ -50,7 +52,8 @@ struct PlainLine: Sendable, Hashable {
         case .success(.omitted(let count)):
             self.init(weight, "omitted", "\(name), \(Units.count(count, "event"))")
         case .success(.finished(let file)) where file.isReused:
-            self.init(weight, "unchanged", "\(event.path(of: file)), \(Units.bytes(file.byteCount))")
+            let verb = keepsFiles ? "exists" : "unchanged"
+            self.init(weight, verb, "\(event.path(of: file)), \(Units.bytes(file.byteCount))")
         case .success(.finished(let file)):
             let work = "\(Units.bytes(file.byteCount)) in \(Units.seconds(event.elapsed))"
             let fetched = event.fetched == file.byteCount ? "" : ", \(Units.bytes(event.fetched)) fetched"

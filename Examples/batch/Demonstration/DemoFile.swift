@@ -47,9 +47,8 @@ struct DemoFile: Sendable {
         case 2 << 20:
             DemoFile(name: "busy.bin", content: content, part: .busy, faults: [.retryAfter("1")])
         case 4 << 20:
-            // The delay gives the second download time to start.
-            DemoFile(
-                name: "shared.bin", content: content, part: .sharedTransfer, faults: [.delayHead(.seconds(1))])
+            // The response is held back until both downloads have started.
+            DemoFile(name: "shared.bin", content: content, part: .sharedTransfer, faults: [.holdHead])
         case 8 << 20:
             DemoFile(name: "lost.bin", content: content, part: .connectionLost, faults: [.cut(after: interruption)])
         case 16 << 20:

@@ -32,8 +32,15 @@ struct Demonstration: Sendable {
             items.filter { $0.address.url == server.url(demoFile.name) }.map(\.id)
         }
 
-        let toPause = DemoFile.all.first { $0.part == .pausedMidway }
-        let observations = Observations(idToPause: toPause.flatMap { ids($0).first })
+        func file(_ part: DemoFile.Part) -> DemoFile? { DemoFile.all.first { $0.part == part } }
+        let shared = file(.sharedTransfer)
+        let observations = Observations(
+            idToPause: file(.pausedMidway).flatMap { ids($0).first }, sharedIDs: Set(shared.map(ids) ?? [])
+        ) {
+            guard let name = shared?.name else { return }
+            _ = await server.requests(at: name, reaching: 1)
+            server.release(name)
+        }
         try await download(items, directory, observations)
         func check(_ demoFile: DemoFile, _ observations: [Observations.DemoObservation]) -> DemoCheck? {
             demoFile.part.map { part in

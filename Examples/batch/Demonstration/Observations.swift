@@ -1,6 +1,7 @@
 internal import AsyncDownloads
 
-/// The observations of the demonstration's downloads; it also pauses and resumes one of them.
+/// The observations of the demonstration's downloads; it also pauses and resumes one of them, and releases the response
+/// for downloads that share a transfer.
 final class Observations: Sendable {
     /// The observations of one download.
     struct DemoObservation: Sendable, Hashable {
@@ -19,9 +20,18 @@ final class Observations: Sendable {
 
     private let observations = Mutex<[Int: DemoObservation]>([:])
     private let idToPause: Int?
+    /// The downloads that share a transfer and haven't emitted an event.
+    private let unstarted: Mutex<Set<Int>>
+    private let whenShared: @Sendable () async -> Void
 
-    init(idToPause: Int?) {
+    /// - Parameters:
+    ///   - idToPause: The ID of the download to pause and resume.
+    ///   - sharedIDs: The IDs of the downloads that share a transfer.
+    ///   - whenShared: A closure that is called once, when all of these have started.
+    init(idToPause: Int?, sharedIDs: Set<Int>, whenShared: @escaping @Sendable () async -> Void) {
         self.idToPause = idToPause
+        unstarted = Mutex(sharedIDs)
+        self.whenShared = whenShared
     }
 
     /// The observations of the download with this ID.
@@ -34,6 +44,8 @@ final class Observations: Sendable {
             observations[event.item.id, default: DemoObservation()].take(happened, fetched: event.fetched)
             return observations[event.item.id] ?? DemoObservation()
         }
+        let isLastStart = unstarted.withLock { $0.remove(event.item.id) != nil && $0.isEmpty }
+        if isLastStart { Task { await whenShared() } }
         guard event.item.id == idToPause else { return }
         switch happened {
         // The server has stalled the body at this offset, so the pause cannot come too late.

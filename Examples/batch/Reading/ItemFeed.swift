@@ -13,6 +13,8 @@ struct ItemFeed: ItemSource {
     private let directoryPath: String
     private let resultPaths: [String]
     private var hasStarted = false
+    /// The number of items after which no other manifest is read ahead.
+    private static let countReadAhead = 1000
     /// The error after the items that have been read.
     private var failure: ManifestFailure?
 
@@ -46,9 +48,13 @@ struct ItemFeed: ItemSource {
         { [readers] in for reader in readers { reader.cancel() } }
     }
 
-    /// Reads ahead, before the first download starts, so that an error in the first lines of a manifest ends the run.
+    /// Reads ahead, before the first download starts, so that an error in the first lines of the manifests ends the run.
     mutating func readAhead() async throws(ManifestFailure) {
-        if ready.isEmpty || !isComplete { _ = try await readPart() }
+        while ready.count < Self.countReadAhead, let reader = readers.first {
+            _ = try await readPart()
+            // More of a long manifest is read later.
+            if readers.first === reader { break }
+        }
         hasStarted = true
     }
 

@@ -31,6 +31,12 @@ struct OutputFile: Sendable {
             while !rest.isEmpty {
                 let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
                 if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EAGAIN {
+                    // Another process may have made a shared pipe or terminal nonblocking.
+                    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&request, 1, -1)
+                    continue
+                }
                 guard count >= 0 else { return errno }
                 rest = rest.dropFirst(count)
             }

@@ -11,6 +11,8 @@ actor Session {
     private let retryPolicy: RetryPolicy
     private let window: Int
     private let version: StagedDirectory?
+    /// Whether existing files are kept regardless of their contents.
+    private let keepsFiles: Bool
     private let hasDeadline: Bool
     private let observer: Observer?
     private let clock = ContinuousClock()
@@ -55,6 +57,7 @@ actor Session {
         self.window = window
         self.version = version
         hasDeadline = configuration.deadline != .unlimited
+        keepsFiles = configuration.existingFilePolicy == .keep
         self.console = console
         self.results = results
         self.observer = observer
@@ -208,7 +211,8 @@ extension Session {
     @inline(never)
     private func digest(after event: DownloadEvent, of open: OpenItem) async -> String? {
         guard case .finished(let file) = event else { return nil }
-        return await Digests.sha256(of: file.url, verified: open.checksum)
+        // A file that is kept was not compared with its checksum.
+        return await Digests.sha256(of: file.url, verified: file.isReused && keepsFiles ? nil : open.checksum)
     }
 
     /// Returns the event after the failure of a download: a retry from the selected address, or the failure of the item.

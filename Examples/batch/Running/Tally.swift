@@ -38,11 +38,13 @@ struct Tally: Sendable, Hashable {
             + (failed > 0 ? ", \(failed) failed" : "")
     }
 
-    /// The summary line at the end of a run.
-    var summary: String {
+    /// Returns the summary line at the end of a run.
+    ///
+    /// - Parameter keepsFiles: Whether existing files were kept regardless of their contents.
+    func summary(keepsFiles: Bool) -> String {
         let files = isTotalKnown ? "\(finished) of \(Units.count(total, "file"))" : Units.count(finished, "file")
         var parts = ["\(files) finished"]
-        if skipped > 0 { parts.append("\(skipped) unchanged") }
+        if skipped > 0 { parts.append("\(skipped) \(keepsFiles ? "existing" : "unchanged")") }
         if failed > 0 { parts.append("\(failed) failed") }
         parts.append("\(Units.bytes(bytes)) in \(Units.seconds(duration)), \(Units.bytes(fetched)) fetched")
         return parts.joined(separator: ", ")

@@ -46,6 +46,7 @@ struct SplitCommand: AsyncParsableCommand {
     var by = Grouping.host
 
     func validate() throws {
+        if output.isEmpty { throw ValidationError("the directory is empty") }
         guard (input == nil) != (checksums == nil) else {
             throw ValidationError("batch split requires a manifest with -i, or a list of digests with --checksums")
         }

@@ -29,7 +29,7 @@ struct TarFile {
 
     /// Adds a file under the given name.
     ///
-    /// After an error, the archive is as it was before.
+    /// After an error, the archive is truncated to its earlier length, if the system permits it.
     mutating func add(_ file: URL, as name: String) throws(Misuse) {
         let start = length
         do throws(Misuse) {
@@ -44,11 +44,14 @@ struct TarFile {
     }
 
     private mutating func append(_ file: URL, as name: String) throws(Misuse) {
-        var status = stat()
-        guard lstat(file.path, &status) == 0, let source = try? FileHandle(forReadingFrom: file) else {
-            throw Misuse("\(file.path) cannot be read")
-        }
+        let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Misuse("\(file.path) cannot be read") }
+        let source = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         defer { try? source.close() }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw Misuse("\(file.path) isn't a regular file")
+        }
         let size = Int64(status.st_size)
         try write(Self.header(name, size: size, time: Int64(status.modificationTime)))
         var rest = size
@@ -85,7 +88,8 @@ struct TarFile {
         let isShort = bytes.count <= 100 && bytes.allSatisfy { $0 < 0x80 }
         if !isShort { records += record("path", name) }
         if size >= firstLongSize { records += record("size", "\(size)") }
-        let short = isShort ? bytes : Array("file-\(UInt64(truncatingIfNeeded: name.hashValue))".utf8)
+        // Programs that don't read extended headers use this name.
+        let short = isShort ? bytes : Array("file-\(Digests.sha256(of: name).prefix(16))".utf8)
         let own = block(short, size: size < firstLongSize ? size : 0, time: time, type: "0")
         guard !records.isEmpty else { return own }
         let extended = block(Array("PaxHeaders/file".utf8), size: Int64(records.count), time: time, type: "x")

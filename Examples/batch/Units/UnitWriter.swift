@@ -22,7 +22,8 @@ struct UnitWriter {
     private static let bufferLength = 1 << 12
 
     private let directory: URL
-    private let existed: Bool
+    /// The permissions of the empty directory that is replaced; nil if there was none.
+    private let replacedMode: mode_t?
     private let temporary: URL
     private let grouping: SplitCommand.Grouping
     private let lineCount: Int
@@ -35,12 +36,6 @@ struct UnitWriter {
     init(_ path: String, by grouping: SplitCommand.Grouping, lineCount: Int) throws(Misuse) {
         directory = URL(fileURLWithPath: path, isDirectory: true)
         (self.grouping, self.lineCount) = (grouping, lineCount)
-        // The rename at the end couldn't replace a link, a mount point, or a directory with files.
-        existed = rmdir(directory.path) == 0
-        guard existed || errno == ENOENT else {
-            let reason = String(cString: strerror(errno))
-            throw Misuse("\(path) can't be replaced (\(reason)); choose a new directory for the units")
-        }
         let number = String(UInt64.random(in: .min ... .max), radix: 36)
         temporary = directory.deletingLastPathComponent().appending(
             path: ".\(directory.lastPathComponent).\(number).tmp", directoryHint: .isDirectory)
@@ -49,13 +44,20 @@ struct UnitWriter {
         } catch {
             throw Misuse("\(path) cannot be created: \(error.localizedDescription)")
         }
+        var status = stat()
+        let mode = lstat(directory.path, &status) == 0 ? status.st_mode & 0o7777 : nil
+        // The rename at the end couldn't replace a link, a mount point, or a directory with files.
+        guard rmdir(directory.path) == 0 || errno == ENOENT else {
+            let reason = String(cString: strerror(errno))
+            rmdir(temporary.path)
+            throw Misuse("\(path) can't be replaced (\(reason)); choose a new directory for the units")
+        }
+        replacedMode = mode
+        if let mode { chmod(temporary.path, mode) }
     }
 
     /// Adds an item to the unit of its lane.
     mutating func add(_ item: Item) throws(Misuse) {
-        if let path = item.output?.path, path.trimmingWhitespace() != path {
-            throw Misuse("a unit cannot contain a path that begins or ends with a space")
-        }
         let lane = lane(of: item)
         var unit = open.removeValue(forKey: lane) ?? nextUnit()
         let lines = Array(item.manifestLines(includingSecrets: true).utf8)
@@ -90,7 +92,7 @@ struct UnitWriter {
     /// Removes everything that was written.
     func discard() {
         try? FileManager.default.removeItem(at: temporary)
-        if existed { mkdir(directory.path, 0o777) }
+        if let replacedMode, mkdir(directory.path, replacedMode) == 0 { chmod(directory.path, replacedMode) }
     }
 
     /// Returns the number of the lane.

@@ -58,6 +58,7 @@ struct UnitsCommand: AsyncParsableCommand {
     @OptionGroup var display: DisplayOptions
 
     func validate() throws {
+        if directory.isEmpty { throw ValidationError("the directory is empty") }
         if let taskCount, taskCount < 1 { throw ValidationError("--of requires a number of at least 1") }
         if transfers.existing == .fail {
             throw ValidationError(

@@ -99,6 +99,12 @@ internal import Testing
         #expect(Batch.exitCode(for: error).rawValue == 64)
     }
 
+    @Test(arguments: [["http://a/x", "-d", ""], ["--clean", ""]])
+    func `an empty directory is rejected, because a variable of a script may be unset`(arguments: [String]) throws {
+        let error = try #require(throws: (any Error).self) { try Batch.parse(arguments) }
+        #expect(Batch.fullMessage(for: error).contains("the directory is empty"))
+    }
+
     @Test func `the options determine the downloader's configuration`() throws {
         let batch = try Batch.parse([
             "http://a/x", "-j", "3", "--per-host", "2", "--retries", "7", "--timeout", "1.5", "--durability",

@@ -29,7 +29,9 @@ internal import Testing
         #expect(try ByteCount(text).value == value)
     }
 
-    @Test(arguments: ["", "K", "-1", "+1", "1.5K", "1KB", "1 K", "0x10", "١", "9223372036854775808", "8589934592G"])
+    @Test(arguments: [
+        "", "K", "-1", "+1", "1.5K", "1KB", "1 K", "0x10", "١", "9223372036854775808", "8589934592G", "10ß",
+    ])
     func `a number of bytes that is malformed or too large is rejected`(text: String) {
         #expect(throws: Misuse.self) { try ByteCount(text) }
     }

@@ -46,6 +46,14 @@ internal import Testing
         }
     }
 
+    @Test(arguments: [(false, "unchanged"), (true, "exists    ")])
+    func `a file that was kept without a check isn't called unchanged`(_ keepsFiles: Bool, _ verb: String) throws {
+        var file = DownloadedFile.sample
+        file.isReused = true
+        let line = try PlainLine(.sample(.finished(file)), keepsFiles: keepsFiles)
+        #expect(line?.text(usesColor: false).hasPrefix(verb) == true)
+    }
+
     @Test func `progress and waiting for a turn have no line`() throws {
         #expect(try PlainLine(.sample(.waiting(reason: .turn))) == nil)
         #expect(try PlainLine(.sample(.progress(DownloadProgress()))) == nil)

@@ -29,6 +29,11 @@ extension ContractCase {
             $0.files = ["a": "SERVER/one\n", "b": "SERVER/two\n"]
             $0.results = ["files/one": "one", "files/two": "two"]
         },
+        ContractCase("a mistake in a second manifest", "-i a -i b -d files").with {
+            $0.files = ["a": "SERVER/one\n", "b": "SERVER/two\n  bad=1\n"]
+            $0.status = 64
+            $0.error = ["Error: b:2: this option is not supported"]
+        },
         ContractCase("a mistake after the lines that are read ahead", "-i list -d files").with {
             $0.files["list"] =
                 String(repeating: "SERVER/one\n", count: 1001) + "SERVER/two\nSERVER/x/one\n  out=x\n  bad=1\n"

@@ -90,7 +90,7 @@ struct TwoProcessesTests {
                 #expect(end.status == 0, "\(end.error)")
                 let starts = server.requests(at: "object").map(\.start)
                 #expect(starts.count == 2)
-                #expect(try #require(starts.last) > 3 << 20)
+                #expect(try #require(starts.last) > 2 << 20)
                 #expect(try end.fetched() == Self.content.length - (starts.last ?? 0))
                 #expect(try folder.holds(Self.content, at: "files/object"))
                 #expect(try folder.names("files") == ["object"])

@@ -101,6 +101,10 @@ internal import Testing
         try Data("http://a/1\nhttp://a/2\n bad=1\n".utf8).write(to: file)
         let other = try await ManifestReader(file.path, ManifestParser()).next()
         #expect(urls(other) == ["http://a/1"] && other.failure?.line == 3)
+        // It may be an option of the second entry.
+        try (Data("http://a/1\nhttp://a/2\n out=".utf8) + Data([0xE9, 10])).write(to: file)
+        let torn = try await ManifestReader(file.path, ManifestParser()).next()
+        #expect(urls(torn) == ["http://a/1"] && torn.failure?.line == 3)
     }
 
     @Test func `a wait for a pipe can be canceled`() async throws {

@@ -17,6 +17,21 @@ internal import Testing
 
         """
 
+    @Test func `an empty directory that isn't replaced is kept with its permissions`() async throws {
+        try await Folder.with { folder in
+            // The hidden name of the second one is too long.
+            for name in ["units", String(repeating: "n", count: 245)] {
+                let path = folder.url(name).path
+                try FileManager.default.createDirectory(
+                    atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o750])
+                if let writer = try? UnitWriter(path, by: .line, lineCount: 10) { writer.discard() }
+                let attributes = try FileManager.default.attributesOfItem(atPath: path)
+                #expect(attributes[.posixPermissions] as? Int == 0o750)
+            }
+            #expect(try folder.names(".").count == 2)
+        }
+    }
+
     @Test func `all lines of a host are in one lane, and the units describe the same downloads`() async throws {
         try await Folder.with { folder in
             let index = try await folder.split(Self.manifest, "--lines", "1")
