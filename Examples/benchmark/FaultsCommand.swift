@@ -22,12 +22,15 @@ struct FaultsCommand: AsyncParsableCommand {
         help: ArgumentHelp("The directory for faults.md, which has a line for each row.", valueName: "dir"))
     var output: String?
 
+    @Option(help: ArgumentHelp("The seconds after which a run is ended.", valueName: "seconds"))
+    var limit = 60
+
     @Flag(help: "Writes one JSON object to standard output instead of the table.")
     var json = false
 
     func run() async throws {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
-        let report = try await FaultComparison.run(rowsNamed: rows)
+        let report = try await FaultComparison.run(rowsNamed: rows, limit: .seconds(max(1, limit)))
         guard !report.trials.isEmpty || !report.omissions.isEmpty else {
             throw ValidationError("no row has a name that contains \(rows ?? "")")
         }

@@ -7,8 +7,9 @@ extension Download {
     /// looks finished. A user interface, whose tasks are canceled when a view disappears, reads ``updates`` instead.
     /// Leaving the loop without a cancellation has no effect on the download.
     ///
-    /// The first stream that is created delivers all events since the download started; later streams begin with the
-    /// current state. A stream stays open across pauses. It ends after ``DownloadEvent/finished(_:)``, or by throwing
+    /// The first stream that is created begins with the events since the download started: at most the latest 100, with
+    /// consecutive progress events combined, and after ``DownloadEvent/omitted(count:)`` if there were more. Later
+    /// streams begin with the current state. A stream stays open across pauses. It ends after ``DownloadEvent/finished(_:)``, or by throwing
     /// the ``DownloadError`` that ended the download. Each stream has one consumer; create another stream for a second
     /// one.
     ///

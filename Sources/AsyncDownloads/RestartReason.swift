@@ -8,8 +8,6 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ name: String) { self.name = name }
 
-    // Reasons in the server's responses.
-
     /// The server now has another representation: the validator or the length differs.
     public static let contentChanged = Self("contentChanged")
     /// The server sent the whole body although a range was requested and the validator is the same.
@@ -20,7 +18,8 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     public static let rangeNotSatisfiable = Self("rangeNotSatisfiable")
     /// The content coding of the partial response differs from the coding of the received bytes.
     public static let contentCodingChanged = Self("contentCodingChanged")
-    /// The server's partial responses repeatedly had wrong offsets or lengths, so they couldn't be trusted.
+    /// The server's partial responses had wrong offsets or lengths, so they couldn't be trusted: repeatedly or, in a
+    /// background session, once.
     public static let invalidPartialResponse = Self("invalidPartialResponse")
     /// A response contained more bytes than its head announced, so none of its bytes are trusted.
     ///
@@ -31,14 +30,13 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     /// Set ``DownloadRequest/account`` to identify the user of the credentials; the bytes of one account aren't
     /// compared.
     public static let credentialsChanged = Self("credentialsChanged")
-    /// Bytes with different validators, kept by ``ContentChangePolicy/verify``, didn't have the expected digest.
+    /// The file was combined from several responses, for example by ``ContentChangePolicy/verify``, and didn't have the
+    /// expected digest.
     public static let digestMismatch = Self("digestMismatch")
 
     /// Memory pressure occurred while the download was paused, and ``MemoryPressurePolicy/discard`` discarded its
     /// bytes.
     public static let memoryPressure = Self("memoryPressure")
-
-    // Reasons on disk.
 
     /// The checkpoint is incomplete, filled with zeros, or edited.
     public static let checkpointCorrupt = Self("checkpointCorrupt")
@@ -46,7 +44,8 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     public static let checkpointVersion = Self("checkpointVersion")
     /// The checkpoint belongs to another request.
     public static let checkpointMismatch = Self("checkpointMismatch")
-    /// The partial file is missing, or it isn't the file that the checkpoint describes.
+    /// The partial file is missing, isn't the file that the checkpoint describes, or may have lost bytes when the machine
+    /// restarted; or the system has lost the bytes of a background download.
     public static let partialMissing = Self("partialMissing")
     /// The partial file contains fewer bytes than the checkpoint claims.
     public static let partialTruncated = Self("partialTruncated")

@@ -3,20 +3,14 @@ internal import NIOCore
 
 extension Channel {
     /// Closes the connection with RST once the peer has acknowledged every byte, because a reset discards queued bytes.
-    ///
-    /// A peer that has not acknowledged everything after ten seconds is reset anyway.
     func reset() {
-        reset(deadline: .now() + .seconds(10))
-    }
-
-    private func reset(deadline: NIODeadline) {
         let operations = pipeline.syncOperations
         let queued = try? operations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { socket in
             bytesInSendQueue(of: socket)
         }
-        if let queued, queued > 0, NIODeadline.now() < deadline, isActive {
+        if let queued, queued > 0, isActive {
             // The system does not report acknowledgments, so the send queue is polled.
-            eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(1)) { self.reset(deadline: deadline) }
+            eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(1)) { self.reset() }
             return
         }
         // This runs on the event loop, where the option is set synchronously, so the future need not be awaited.

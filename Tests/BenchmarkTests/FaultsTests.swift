@@ -7,6 +7,9 @@ internal import Testing
 /// Tests of downloads from bad servers by separate processes.
 @Suite(.endsWhenHung)
 struct FaultsTests {
+    /// A limit that no run reaches on a busy machine.
+    private static let limit = ["--limit", "900"]
+
     @Test(arguments: [
         ("a truncated body is resumed", FaultVerdict.rightFile, 300_000),
         ("several parts that are shorter than requested are appended", .rightFile, 300_000),
@@ -15,7 +18,7 @@ struct FaultsTests {
     func `each installed program is judged, and the library is right in one run`(
         _ row: String, _ verdict: FaultVerdict, _ sent: Int64
     ) async throws {
-        let run = try await BenchmarkProcess<FaultReport>("faults", ["--rows", row])
+        let run = try await BenchmarkProcess<FaultReport>("faults", ["--rows", row] + Self.limit)
         #expect(run.status == 0)
         #expect(run.report.trials.map(\.program) == Program.faultPrograms.filter { $0.executable != nil })
         #expect(run.report.missing == Program.faultPrograms.filter { $0.executable == nil })
@@ -26,7 +29,8 @@ struct FaultsTests {
 
     @Test(.enabled(if: Program.curl.executable != nil))
     func `a program that fails is run again in the same directory`() async throws {
-        let run = try await BenchmarkProcess<FaultReport>("faults", ["--rows", "a truncated body is resumed"])
+        let run = try await BenchmarkProcess<FaultReport>(
+            "faults", ["--rows", "a truncated body is resumed"] + Self.limit)
         let curl = try #require(run.report.trials.first { $0.program == .curl })
         #expect(curl.verdict == .rightFile && curl.runCount == 2 && curl.sentByteCount == 300_000)
     }

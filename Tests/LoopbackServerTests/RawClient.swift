@@ -18,9 +18,6 @@ final class RawClient {
     init(port: Int) throws {
         descriptor = socket(AF_INET, RawClient.stream, 0)
         guard descriptor >= 0 else { throw Failure(call: "socket") }
-        // The timeout only keeps a test from hanging if the server has a defect.
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
@@ -83,7 +80,8 @@ final class RawClient {
 
     private func receive() throws -> End? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        let count = recv(descriptor, &buffer, buffer.count, 0)
+        var count = -1
+        repeat { count = recv(descriptor, &buffer, buffer.count, 0) } while count < 0 && errno == EINTR
         if count == 0 { return .closed }
         if count < 0 {
             guard errno == ECONNRESET else { throw Failure(call: "recv") }

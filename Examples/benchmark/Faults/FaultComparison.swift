@@ -7,7 +7,7 @@ enum FaultComparison {
     private static let width = 4
 
     /// Runs each installed program with each row whose name contains the text; nil for all rows.
-    static func run(rowsNamed text: String?) async throws -> FaultReport {
+    static func run(rowsNamed text: String?, limit: Duration) async throws -> FaultReport {
         let root = try TemporaryDirectory("faults")
         defer { root.remove() }
         var trials: [FaultTrial] = []
@@ -21,7 +21,7 @@ enum FaultComparison {
             if askable.isEmpty { continue }
             let progress = "\(number + 1) of \(ScenarioGroup.allCases.count): \(group.rawValue)\n"
             try? FileHandle.standardError.write(contentsOf: Data(progress.utf8))
-            trials += try await run(askable, in: group, root)
+            trials += try await run(askable, in: group, root, limit)
         }
         var versions: [String] = []
         for program in Program.faultPrograms {
@@ -34,7 +34,7 @@ enum FaultComparison {
 
     /// Returns the trials of a group, in the order of the rows and of the programs.
     private static func run(
-        _ rows: [Scenario], in group: ScenarioGroup, _ root: TemporaryDirectory
+        _ rows: [Scenario], in group: ScenarioGroup, _ root: TemporaryDirectory, _ limit: Duration
     ) async throws -> [FaultTrial] {
         let pairs = rows.flatMap { row in Program.faultPrograms.map { (row: row, program: $0) } }
         return try await withThrowingTaskGroup(of: (Int, FaultTrial?).self) { tasks in
@@ -42,7 +42,7 @@ enum FaultComparison {
             for (index, pair) in pairs.enumerated() {
                 if index >= width, let (index, trial) = try await tasks.next() { trials[index] = trial }
                 tasks.addTask {
-                    (index, try await FaultTrial.run(pair.program, pair.row, in: group, root: root))
+                    (index, try await FaultTrial.run(pair.program, pair.row, in: group, root: root, limit: limit))
                 }
             }
             for try await (index, trial) in tasks { trials[index] = trial }

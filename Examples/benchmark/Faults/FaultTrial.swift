@@ -18,12 +18,12 @@ struct FaultTrial: Sendable, Hashable, Codable {
 
     /// The maximum number of runs of a program.
     static let maximumRunCount = 6
-    /// The time after which a run is ended.
-    static let limit = Duration.seconds(60)
 
     /// Runs a program with a new server for the row; nil if the program is not installed.
+    ///
+    /// - Parameter limit: The time after which a run is ended.
     static func run(
-        _ program: Program, _ row: Scenario, in group: ScenarioGroup, root: TemporaryDirectory
+        _ program: Program, _ row: Scenario, in group: ScenarioGroup, root: TemporaryDirectory, limit: Duration
     ) async throws -> FaultTrial? {
         let directory = try root.directory("fault")
         defer { directory.remove() }

@@ -15,9 +15,9 @@ struct LeakCheck: Sendable {
         self.transport = transport as AnyObject as? any Transport & AnyObject
     }
 
-    /// Waits until the objects are deallocated, at most ten seconds, and describes those that are still alive.
+    /// Waits until the objects are deallocated, at most two minutes, and describes those that are still alive.
     func findings() async -> [String] {
-        for _ in 0..<100 {
+        for _ in 0..<1200 {
             if found.isEmpty { return [] }
             // The sleep throws only if the task is canceled, which shortens the wait.
             try? await Task.sleep(for: .milliseconds(100))

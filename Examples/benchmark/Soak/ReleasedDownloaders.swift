@@ -18,7 +18,7 @@ struct ReleasedDownloaders: Sendable {
                 findings.append("the download of a downloader without a shutdown ended with \(ending)")
             }
         }
-        for _ in 0..<100 where try ProcessSample.openDescriptors().count > before {
+        for _ in 0..<1200 where try ProcessSample.openDescriptors().count > before {
             try await Task.sleep(for: .milliseconds(100))
         }
         let more = try ProcessSample.openDescriptors().count - before

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A watchdog that exits the process if no download has ended for two minutes, because a hung download never ends.
+/// A watchdog that exits the process if no download has ended for ten minutes, because a hung download never ends.
 struct Watchdog: Sendable {
-    private static let patience = Duration.seconds(120)
+    private static let patience = Duration.seconds(600)
 
     private let task: Task<Void, Never>
 

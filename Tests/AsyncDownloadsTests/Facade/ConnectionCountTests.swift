@@ -19,10 +19,12 @@ struct ConnectionCountTests {
     @Test(arguments: Engine.allCases)
     func `rule 8: further connections bring what the first one doesn't`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
-            // The first connection is slow, so that the others are opened while it receives.
             environment.server.serve(
-                Resource(content, entityTag: "\"a\"", script: [[.throttle(bytesPerSecond: 4 << 20)]]), at: "/one")
-            let log = await EventLog(of: environment.downloader.start(request(environment)))
+                Resource(content, entityTag: "\"a\"", script: [[.stall(after: 2 * Self.mebibyte)]]), at: "/one")
+            let download = environment.downloader.start(request(environment))
+            _ = await environment.server.requests(at: "/one", reaching: 4)
+            environment.server.release("/one")
+            let log = await EventLog(of: download)
             #expect(log.file?.byteCount == content.length)
             #expect(log.retries == [] && log.restarts == [] && log.resumptions == [])
             #expect(try environment.holds(content))

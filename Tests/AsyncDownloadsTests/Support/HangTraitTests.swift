@@ -90,7 +90,7 @@ struct HangTraitTests {
             _ = watch.begin("Suite/stuck (File.swift:7)", limit: .zero)
             _ = watch.begin("Suite/patient (File.swift:9)", limit: .seconds(300))
             // If the watch does not end the process, the process exits successfully, and the test fails.
-            try await Task.sleep(for: .seconds(60))
+            try await Task.sleep(for: .seconds(3600))
         }
         let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
         let hung = lines.filter { $0.contains("hung") }
