@@ -8,24 +8,26 @@ import Testing
 /// A server to which connections are established, and that never answers: no handshake of TLS is completed.
 @Suite(.endsWhenHung)
 struct UnansweredConnectionTests {
-    private static let transports: [any Transport] = [
-        HTTPClientTransport(connectTimeout: .seconds(3600)), NIOTransport(connectTimeout: .seconds(3600)),
+    /// The engines whose attempts to connect end after an hour.
+    private static let makeTransport: [@Sendable () -> any Transport] = [
+        { HTTPClientTransport(connectTimeout: .seconds(3600)) }, { NIOTransport(connectTimeout: .seconds(3600)) },
     ]
 
-    @Test(arguments: transports.indices)
+    @Test(arguments: makeTransport.indices)
     func `a cancellation says that no connection was established`(_ index: Int) async throws {
         let listener = try ListeningSocket()
         defer { close(listener.descriptor) }
         let recorder = BodyRecorder()
         let request = ExchangeRequest(url: try listener.url("https"), headers: [:])
-        let exchange = Self.transports[index].start(request, beside: nil, handler: recorder)
+        let transport = Self.makeTransport[index]()
+        let exchange = transport.start(request, beside: nil, handler: recorder)
         await listener.waitForConnection()
         exchange.cancel()
         #expect(await recorder.result() == "cancelledWhileConnecting")
+        await transport.shutdown()
     }
 
-    /// The attempt itself would end after an hour.
-    @Test(arguments: transports.indices)
+    @Test(arguments: makeTransport.indices)
     func `a shutdown does not wait for an attempt to connect`(_ index: Int) async throws {
         let listener = try ListeningSocket()
         defer { close(listener.descriptor) }
@@ -34,7 +36,7 @@ struct UnansweredConnectionTests {
         configuration.memoryPressure = .none
         configuration.idleTimeout = .unlimited
         let downloader = Downloader(
-            configuration: configuration, transport: Self.transports[index],
+            configuration: configuration, transport: Self.makeTransport[index](),
             store: PartialStore(durability: .processCrash), time: ManualTimeSource())
         let download = downloader.start(
             DownloadRequest(from: try listener.url("https"), to: URL(fileURLWithPath: "\(directory.path)/file.bin")))
