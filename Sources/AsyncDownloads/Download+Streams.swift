@@ -9,9 +9,9 @@ extension Download {
     ///
     /// The first stream that is created begins with the events since the download started: at most the latest 100, with
     /// consecutive progress events combined, and after ``DownloadEvent/omitted(count:)`` if there were more. Later
-    /// streams begin with the current state. A stream stays open across pauses. It ends after ``DownloadEvent/finished(_:)``, or by throwing
-    /// the ``DownloadError`` that ended the download. Each stream has one consumer; create another stream for a second
-    /// one.
+    /// streams begin with the current state. A stream stays open across pauses. It ends after
+    /// ``DownloadEvent/finished(_:)``, or by throwing the ``DownloadError`` that ended the download. Each stream has one
+    /// consumer; create another stream for a second one.
     ///
     /// A stream buffers up to a thousand unread events. After that, events are omitted, and
     /// ``DownloadEvent/omitted(count:)`` reports how many.

@@ -50,8 +50,10 @@ struct ItemFeed: ItemSource {
 
     /// Reads ahead, before the first download starts, so that an error in the first lines of the manifests ends the run.
     mutating func readAhead() async throws(ManifestFailure) {
-        while ready.count < Self.countReadAhead, let reader = readers.first {
+        var isFirst = true
+        while ready.count < Self.countReadAhead, let reader = readers.first, isFirst || !reader.mayWait {
             _ = try await readPart()
+            isFirst = false
             // More of a long manifest is read later.
             if readers.first === reader { break }
         }

@@ -46,6 +46,12 @@ final class ManifestReader: Sendable {
         progress = Mutex(Progress(parser: parser))
     }
 
+    /// Whether reading may wait for another program, because the manifest isn't a regular file.
+    var mayWait: Bool {
+        var status = stat()
+        return path == "-" || stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    }
+
     /// Returns the next entries, as many as have arrived, but at least one unless the part is the last one or the wait was
     /// canceled.
     ///

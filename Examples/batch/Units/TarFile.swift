@@ -44,7 +44,7 @@ struct TarFile {
     }
 
     private mutating func append(_ file: URL, as name: String) throws(Misuse) {
-        let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw Misuse("\(file.path) cannot be read") }
         let source = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         defer { try? source.close() }

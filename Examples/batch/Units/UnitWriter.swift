@@ -53,7 +53,6 @@ struct UnitWriter {
             throw Misuse("\(path) can't be replaced (\(reason)); choose a new directory for the units")
         }
         replacedMode = mode
-        if let mode { chmod(temporary.path, mode) }
     }
 
     /// Adds an item to the unit of its lane.
@@ -82,6 +81,7 @@ struct UnitWriter {
         try file.write(index.data)
         try file.synchronize()
         try OutputFile.synchronizeDirectory(temporary.path)
+        if let replacedMode { chmod(temporary.path, replacedMode) }
         guard rename(temporary.path, directory.path) == 0 else {
             throw Misuse("\(directory.path): \(String(cString: strerror(errno)))", isUsage: false)
         }

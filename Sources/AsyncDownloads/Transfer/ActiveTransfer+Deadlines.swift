@@ -25,8 +25,9 @@ extension ActiveTransfer {
                 // The timer was scheduled before a pause.
                 return decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }
-            // All bytes have been received; the file is being verified and placed, unless its subscriber is being asked.
-            guard state.machine.phase != .finishing || state.acceptance.isPending(id) else { return }
+            // All bytes have been received. The file is being verified and placed, unless a closure still runs, which
+            // delays the delivery to all subscribers.
+            guard state.machine.phase != .finishing || state.acceptance.isPending else { return }
             endAtDeadline(id, clock, state.lastFailure, &state, &decision, at: now)
         }
     }

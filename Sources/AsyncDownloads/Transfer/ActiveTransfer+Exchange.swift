@@ -133,7 +133,7 @@ extension ActiveTransfer {
             let url = state.connections[id]?.url ?? state.machine.address.url
             var answer = RequestAnswer(end, of: ResourceID(url), policy: policy)
             if case .nothing = answer, state.machine.hasTimedOut(id) {
-                answer = RequestAnswer(timedOut: end, policy: policy)
+                answer = RequestAnswer(timedOut: end, after: state.machine.policies.idleTimeout, policy: policy)
             }
             if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code),
                 releaseExtras(forRequestOf: id, isResponse: false, &state)

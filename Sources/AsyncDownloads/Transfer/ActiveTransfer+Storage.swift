@@ -64,20 +64,15 @@ extension ActiveTransfer {
                 if former == nil, let new = try store.openNew(location) { return try withSpace(new) }
                 return try withSpace(try store.open(location, continuing: former))
             }
-            // Bytes that could not be moved remain available for a later request.
-            if let former, (try? result.get()) != nil, store.holds(former) { environment.keptLocations.insert(former) }
-            if case .failure = result, !isDiscarded,
-                let kept = [former, location].compactMap(\.self).first(where: store.holds)
-            {
-                environment.keptLocations.insert(kept)
-            }
+            let partial = try? result.get()
+            // Bytes that weren't moved, or that this transfer can't use, remain available for a later request.
+            let left = partial != nil ? [former] : isDiscarded ? [] : [former, location]
+            environment.keptLocations.insert(left.compactMap(\.self).first(where: store.holds))
             // Recorded before the engine's thread begins a representation on this volume.
-            if let volume = (try? result.get())?.volume {
-                environment.slowDisks.record(volume, from: start, to: now)
-            }
+            if let volume = partial?.volume { environment.slowDisks.record(volume, from: start, to: now) }
             // Checked again, because another process may have placed the file before it released the partial file (rule
             // 63).
-            if case .success(let partial) = result, !isDiscarded, mayServeWithoutRequest,
+            if let partial, !isDiscarded, mayServeWithoutRequest,
                 let files = allFilesWithoutRequest()
             {
                 partial.close()

@@ -42,6 +42,25 @@ struct FailingDiskTests {
         #expect(app.service.directory.requestCount == (recovery == .otherRequest ? 2 : 1))
     }
 
+    @Test func `a download that can't be recorded isn't taken for one that has a task`() async throws {
+        let app = try BackgroundApp()
+        var options = BackgroundOptions()
+        options.maximumTaskCount = 1
+        let life = app.launch(options: options)
+        let downloads = (1...3).map { life.downloader.start(app.request($0)) }
+        try await life.settle()
+        life.disk.failWrites(.noSpace)
+        try app.finishAll()
+        try await life.deliver()
+        #expect(await downloads[1].failure?.code == .diskFull)
+        #expect(app.tasks.isEmpty)
+        life.disk.failWrites(nil)
+        app.time.advance(by: .seconds(10))
+        app.lifecycle.enterForeground()
+        try await life.settle()
+        #expect(app.tasks.map(\.url) == ["https://example.org/3"])
+    }
+
     @Test(arguments: [Recovery.timer, .foreground])
     func `background 15: before the first unlock, placing is deferred`(recovery: Recovery) async throws {
         let app = try BackgroundApp()

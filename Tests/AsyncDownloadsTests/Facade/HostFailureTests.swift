@@ -163,6 +163,24 @@ struct HostFailureTests {
         }
     }
 
+    @Test func `origins that answer once, to which a site redirects in turn, are requested a limited number of times`()
+        async throws
+    {
+        let port = Mutex(1)
+        try await SimulatedFixture.with(reply: { url, _ in
+            if url.path() == "/last" { return .unreachable }
+            if url.host() == "bad.example" { return .response(302, ["Location": "/last"]) }
+            return .response(
+                302, ["Location": "https://bad.example:\(port.withLock { port in port += 1; return port })/first"])
+        }) { fixture async throws in
+            let download = fixture.start("\(Self.good)/a")
+            await fixture.advance { download.state.isFinal || fixture.servers.requests.count > 100 }
+            #expect(await download.result.failure?.code == .cannotConnect)
+            // Seven attempts with three requests: the first one, one that uses no retry, and five retries.
+            #expect(fixture.servers.requests.count == 21)
+        }
+    }
+
     @Test func `a download whose URL is replaced doesn't wait for the host before`() async throws {
         try await SimulatedFixture.with(reply: { url, now in
             now < .seconds(1) || url.host() == "good.example" ? .response(200) : .unreachable

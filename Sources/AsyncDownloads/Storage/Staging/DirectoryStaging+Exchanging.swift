@@ -83,6 +83,9 @@ extension DirectoryStaging {
                 } else {
                     try disk.remove(source)
                 }
+            case (false, true) where links.contain(object, at: path):
+                // Another program has replaced the file of the new version by a directory.
+                try disk.remove(source)
             case (true, false), (false, true):
                 try disk.rename(source, to: unusedName(for: target))
             }

@@ -93,7 +93,7 @@ extension BackgroundWorker {
                 }
                 for action in failure {
                     if case .start(let next, _) = action {
-                        // Its task would have no durable record, either. It is handed over again later.
+                        // Its task would have no durable record, either. The next event hands it over again.
                         _ = withCore { core in
                             core.notStarted(next)
                             return []
@@ -179,8 +179,8 @@ extension BackgroundWorker {
 
     /// Returns whether a download has a path for a file that it hasn't placed, or has placed a file of another resource
     /// there that still exists.
-    private func has(
-        _ record: BackgroundRecord, _ path: ContainerPath, unlessOf resource: BackgroundResource
+    private func claims(
+        _ path: ContainerPath, by record: BackgroundRecord, unlessOf resource: BackgroundResource
     ) -> Bool {
         record.deliveries.contains { delivery in
             switch delivery.outcome {
@@ -203,7 +203,7 @@ extension BackgroundWorker {
         let delivery = SpoolDelivery(spool: opened.spool, containers: environment.containers)
         let journal = opened.core.journal
         let chosen = delivery.chooseNames(record, body) { path in
-            journal.records.contains { $0.id != id && has($0, path, unlessOf: record.resource) }
+            journal.records.contains { $0.id != id && claims(path, by: $0, unlessOf: record.resource) }
         }
         if !chosen.isEmpty {
             for (delivery, path) in chosen {

@@ -71,9 +71,13 @@ extension RequestAnswer {
         }
     }
 
+    /// The shortest time after which a connection that isn't established counts as a failure of its origin, because the
+    /// requests of others may have more patience.
+    private static let leastConnectTime = Duration.seconds(5)
+
     /// Creates the answer of an exchange that was canceled because nothing has arrived within the idle timeout.
-    init(timedOut end: ExchangeEnd, policy: RetryPolicy) {
-        if case .cancelledWhileConnecting = end {
+    init(timedOut end: ExchangeEnd, after time: Duration?, policy: RetryPolicy) {
+        if case .cancelledWhileConnecting = end, let time, time >= Self.leastConnectTime {
             self = .unreachable(
                 DownloadError(.cannotConnect, "no connection was established within the idle timeout"), policy)
         } else {

@@ -103,8 +103,7 @@ extension PermitQueue {
                 begun.number, meaning, lastNumber: context.lastNumber, runningCount: host.runningCount, at: now)
         }
         if answer.isResponse { table.answered(slot, isAccepted: answer.isAccepted) }
-        // A site that redirects to a new origin each time could cause any number of requests. Therefore, a transfer uses
-        // its own retries, with a limit and delays, after a redirect to an origin that has never answered.
+        // After a redirect to an origin that has never answered, a transfer uses its own retries.
         let waitsForOrigin = table.origin(slot).pair.isDirect || table.origin(slot).state.hasAnswered
         pausedHosts[host] = nil
         let failed = waiting(slot, retryLimit: consequence.failingRetryLimit).sorted()

@@ -48,6 +48,8 @@ struct SourceAddress: Sendable {
     /// Whether the bytes came from another URL, so that the next response must prove that it belongs to the same
     /// object.
     private(set) var requiresVerification = false
+    /// The origin behind a redirect that the transfer has last awaited without using a retry.
+    private var awaitedOrigins: OriginPair?
 
     init(url: URL, headers: CallerHeaders, credentialOrigins: Set<Origin> = []) {
         requestedURL = url
@@ -58,6 +60,16 @@ struct SourceAddress: Sendable {
 
     /// The origin that the next request goes to, and the requested origin.
     var origins: OriginPair { redirects.origins }
+
+    /// Returns whether the transfer may await the present origin without using a retry.
+    ///
+    /// A site that redirects to another origin each time could otherwise cause any number of requests, even if each of
+    /// these origins answers once.
+    mutating func mayAwaitOrigin() -> Bool {
+        if origins.isDirect { return true }
+        defer { awaitedOrigins = origins }
+        return awaitedOrigins == nil || awaitedOrigins == origins
+    }
 
     /// The URL that the next request goes to.
     var url: URL { redirects.current }

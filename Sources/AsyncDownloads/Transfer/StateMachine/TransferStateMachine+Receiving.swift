@@ -174,6 +174,7 @@ extension TransferStateMachine {
         guard let exchange = run.exchanges[id] else {
             preconditionFailure("exchange \(id) ended twice, or was never started")
         }
+        let step = step != nil && address.mayAwaitOrigin() ? step : nil
         switch run.step {
         case .draining(var followUp):
             if let step, case .retry(let error) = followUp {

@@ -46,8 +46,7 @@ final class NameResolver: Resolver, Sendable {
         var first: UnsafeMutablePointer<addrinfo>?
         let status = getaddrinfo(host, String(port), &hints, &first)
         defer { if let first { freeaddrinfo(first) } }
-        // NIO reports this error as part of an `NIOConnectionError`.
-        // The lookup needs a descriptor, too.
+        // NIO reports either error as part of an `NIOConnectionError`. The lookup needs a descriptor, too.
         guard status == 0 else { throw DescriptorShortage.error() ?? DownloadError(.hostNotFound, host) }
         return sequence(first: first) { $0?.pointee.ai_next }.prefix { $0 != nil }.compactMap { entry in
             guard let entry, let address = UnsafeRawPointer(entry.pointee.ai_addr) else { return nil }

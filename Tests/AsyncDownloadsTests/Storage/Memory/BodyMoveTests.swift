@@ -117,6 +117,21 @@ struct BodyMoveTests {
         #expect(small.byteCount == 0)
     }
 
+    @Test func `a body that can't be opened for its removal is removed later`() throws {
+        let small = PartialBodyStore(byteLimit: 0, diskByteLimit: 1000)
+        let plain = PartialStore(durability: .processCrash).keeping(small, spilledIn: spill)
+        small.keep(Self.body(), of: location("a"), on: plain)
+        let lock = plain.names(of: location("a").onDisk).lock
+        var files = PretendingFileSystem(locks: .working {})
+        files.refusal = { path, _ in path == lock ? .tooManyOpenFiles : nil }
+        let store = PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            .keeping(small, spilledIn: spill)
+        small.keep(Self.body(), of: location("b"), on: store)
+        #expect(["a", "b"].map { plain.holds(location($0)) } == [true, true])
+        small.keep(Self.body(), of: location("c"), on: plain)
+        #expect(["a", "b", "c"].map { plain.holds(location($0)) } == [false, false, true])
+    }
+
     @Test func `a body that is used between its choice for removal and the removal is kept`() async throws {
         let small = PartialBodyStore(byteLimit: 0, diskByteLimit: 1000)
         let plain = PartialStore(durability: .processCrash).keeping(small, spilledIn: spill)

@@ -35,6 +35,24 @@ struct RunTests {
         #expect(harness.machine.exchanges.setup > .zero)
     }
 
+    @Test func `a timer of a mark doesn't prevent the one of the next run`() {
+        var harness = StateMachineHarness.receiving()
+        harness.now += .milliseconds(20)
+        harness.bytes(1)
+        harness.finding = .success(.bytes(.sample(), IntervalSet(0..<51)))
+        harness.stop(.pause)
+        // The timer elapses while nothing is open.
+        harness.pass(.milliseconds(100))
+        harness.run()
+        harness.head(206, ["Content-Range": "bytes 51-99/100", "Content-Length": "49", "ETag": "\"v1\""])
+        harness.bytes(1)
+        harness.now += .milliseconds(20)
+        harness.bytes(1)
+        #expect(harness.marked == IntervalSet(0..<52))
+        harness.pass(.milliseconds(100))
+        #expect(harness.marked == IntervalSet(0..<53))
+    }
+
     @Test func `a transfer that pauses keeps its place among the transfers of the host, and leaves it at its end`() {
         var harness = StateMachineHarness.divided(2)
         #expect(harness.machine.connectionReport(at: harness.now) != nil)

@@ -87,6 +87,24 @@ struct TransferRetryTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a pause or another URL ends a refresh while the partial file closes`(_ isPaused: Bool) {
+        var harness = refreshing()
+        harness.automatic.remove(.closing)
+        harness.pass(.seconds(2))
+        if isPaused {
+            harness.stop(.pause)
+            harness.feed(harness.machine.supplied(.failure(DownloadError(.urlRefreshFailed)), 1, at: harness.now))
+            harness.catchUp()
+            #expect(harness.machine.phase == .paused && harness.log == ["paused 50"])
+        } else {
+            harness.feed(harness.machine.replaceAddress(Self.fresh, at: harness.now))
+            #expect(harness.done == ["close with 50", "no refresh"])
+            harness.catchUp()
+            #expect(harness.requests.last?.url == Self.fresh.url)
+        }
+    }
+
     @Test
     func `a redirect to a host at its limit waits without a permit, and an expired target restarts the chain`() {
         var harness = StateMachineHarness.connecting()
