@@ -98,7 +98,8 @@ extension Downloader {
     /// Continues a download of a background session in this process, for example because the user is waiting for it.
     ///
     /// The system's task is canceled, and its bytes are imported as by ``adopt(_:as:temporaryFileIn:responseDate:)``.
-    /// Bytes that the session has adopted itself (``adopt(_:as:partialFileIn:)``) are fetched again. The handles of the background download then end with ``DownloadError/Code/superseded``.
+    /// Bytes that the session has adopted itself (``adopt(_:as:partialFileIn:)``) are fetched again. The handles of the
+    /// background download then end with ``DownloadError/Code/superseded``.
     ///
     /// - Parameters:
     ///   - download: A download of another downloader that has a background session.
@@ -207,12 +208,12 @@ extension Downloader.Configuration {
     ///
     /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (only its
     /// number of retries), ``networkAccess``, ``duplicatePolicy``, ``abandonmentPolicy``, ``progressInterval``,
-    /// ``fileAttributes``, and the settings of the log apply. The count of retries restarts at zero when the system has kept new bytes; after ten times the permitted
-    /// number in total, a download fails in any case. Downloads into memory, and requests with an idle timeout, a
-    /// deadline, or a secret header fail with ``DownloadError/Code/unsupported``. ``DownloadRequest/refreshURL`` is
-    /// called when a server has refused the URL, if a handle to the download exists. ``DownloadRequest/urlExpiration``,
-    /// ``DownloadRequest/connectionCount``, ``DownloadRequest/contentChangePolicy``, and
-    /// ``DownloadRequest/partialInUsePolicy`` have no effect.
+    /// ``fileAttributes``, and the settings of the log apply. The count of retries restarts at zero when the system has
+    /// kept new bytes; after ten times the permitted number in total, a download fails in any case. Downloads into
+    /// memory, and requests with an idle timeout, a deadline, or a secret header fail with
+    /// ``DownloadError/Code/unsupported``. ``DownloadRequest/refreshURL`` is called when a server has refused the URL,
+    /// if a handle to the download exists. ``DownloadRequest/urlExpiration``, ``DownloadRequest/connectionCount``,
+    /// ``DownloadRequest/contentChangePolicy``, and ``DownloadRequest/partialInUsePolicy`` have no effect.
     ///
     /// A received file is remembered for some time: the same request returns it without a transfer while it exists
     /// unchanged; see ``Downloader/restored()``.
