@@ -25,9 +25,9 @@ extension ActiveTransfer {
                 // The timer was scheduled before a pause.
                 return decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }
-            // All bytes have been received. The file is being verified and placed, unless a closure still runs, which
-            // delays the delivery to all subscribers.
-            guard state.machine.phase != .finishing || state.acceptance.isPending else { return }
+            // All bytes have been received. The subscriber's file is being placed, or is in place, unless its closure still
+            // runs.
+            guard state.machine.phase != .finishing || state.acceptance.isPending(id) else { return }
             endAtDeadline(id, clock, state.lastFailure, &state, &decision, at: now)
         }
     }
