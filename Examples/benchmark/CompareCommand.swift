@@ -26,7 +26,9 @@ struct CompareCommand: AsyncParsableCommand {
     @Flag(help: "Measures smaller workloads in fewer rounds.")
     var quick = false
 
-    @Option(help: ArgumentHelp("The number of small files. (default: 10000, with --quick 2000)", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "The largest number of small files of a workload. (default: 10000, with --quick 2000)", valueName: "n"))
     var files: Int?
 
     @Option(
@@ -45,7 +47,11 @@ struct CompareCommand: AsyncParsableCommand {
     /// The sizes of the workloads, as the options determine them.
     var size: WorkloadSize {
         var size = quick ? WorkloadSize.quick : .full
-        if let files { size.files = files }
+        if let files {
+            size.files = files
+            size.delayedFiles = min(size.delayedFiles, files)
+            size.origins = min(size.origins, max(1, files / WorkloadSize.filesPerOrigin))
+        }
         if let mebibytes { size.mebibytes = mebibytes }
         return size
     }

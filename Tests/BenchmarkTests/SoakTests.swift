@@ -6,8 +6,8 @@ internal import Testing
 /// Tests of whole soak runs.
 @Suite(.endsWhenHung(minutes: 12)) struct SoakTests {
     @Test(arguments: Engine.allCases)
-    func `a thousand random downloads end once each and leak nothing`(_ engine: Engine) async throws {
-        let count = 1000
+    func `hundreds of random downloads end once each and leak nothing`(_ engine: Engine) async throws {
+        let count = 300
         let run = try await BenchmarkProcess<SoakReport>(
             "soak", ["--engine", engine.rawValue, "--downloads", "\(count)", "--seed", "1"])
         let report = run.report

@@ -10,7 +10,8 @@ enum CheckedLine {
 
     /// Returns the words at the start of `slot` without the CRC-32, or nil if the line is missing or torn.
     static func words(of slot: ArraySlice<UInt8>) -> [Substring]? {
-        guard let end = slot.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        // A slot without a line contains zeros.
+        guard slot.first != 0, let end = slot.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let line = slot[..<end]
         guard line.count > 9, line.dropLast(8).last == UInt8(ascii: " "),
             CRC32.digits(of: line.dropLast(9)) == String(decoding: line.suffix(8), as: UTF8.self)

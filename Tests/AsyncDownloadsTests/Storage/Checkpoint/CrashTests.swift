@@ -82,7 +82,8 @@ struct CrashTests {
         for path in Self.destinations where store.finishedFile(at: path) != nil {
             #expect(isWhole(path, disk), "\(moment): the record at \(path) is wrong")
         }
-        _ = try store.unfinished(in: run.script.directory, trustsDestinations: false)
+        // A loss of power leaves a subset of the same files.
+        if !isPower { _ = try store.unfinished(in: run.script.directory, trustsDestinations: false) }
         let partial = try store.open(.sample(in: run.script.directory))
         var kept: Int64 = 0
         var received = IntervalSet()
