@@ -140,6 +140,33 @@ struct MemoryPressureResponseTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `bytes of an earlier request are deleted although the download was paused in line`(
+        isObserved: Bool
+    ) async throws {
+        try await TestEnvironment.with(configure: { $0.maximumConcurrentTransfers = 1 }) { environment async throws in
+            for path in ["/one", "/two"] { environment.server.serve(Self.stalled, at: path) }
+            try await environment.leave(environment.request("/one"), at: 100_000)
+            let running = environment.downloader.start(
+                DownloadRequest(from: environment.server.url("/two"), to: .memory))
+            try await running.progress(reaching: 100_000)
+            let paused = environment.downloader.start(environment.request("/one"))
+            paused.pause()
+            let earlyEvents = isObserved ? paused.events : nil
+            await environment.downloader.purgePaused(discardingBytes: true)
+            var restarts: [Int64] = []
+            for try await event in earlyEvents ?? paused.events {
+                if case .restarted(.memoryPressure, let count) = event { restarts.append(count) }
+                if case .paused(0) = event, !restarts.isEmpty { break }
+            }
+            #expect(restarts == [100_000])
+            running.cancel()
+            paused.resume()
+            #expect(try await paused.file.byteCount == Self.content.length)
+            #expect(environment.server.requests(at: "/one").map(offset(of:)) == [0, 0])
+        }
+    }
+
     @Test func `the ignore policy releases nothing`() async throws {
         try await Self.with(.ignore) { environment, pressure async throws in
             environment.server.serve(Self.stalled, at: "/one")

@@ -55,9 +55,10 @@ struct QueuedDecision {
     /// - Parameter discarding: Whether to delete the bytes on disk.
     /// - Returns: Whether the subscriber was ended.
     mutating func releaseIfUnreachable(discarding: Bool = false) -> Bool? {
-        guard transfer.isPaused, !transfer.isReachable else { return false }
+        guard transfer.isPaused else { return false }
         // Only the state machine removes bytes that an earlier process has left.
         if discarding { return nil }
+        guard !transfer.isReachable else { return false }
         end(.canceled)
         return true
     }

@@ -67,6 +67,10 @@ extension TransferStateMachine {
             return end(.discarded)
         case .purging:
             let purged = bytes.discard()
+            if purged == 0, intent == .pause {
+                state = .paused
+                return []
+            }
             let restart = DownloadEvent.restarted(reason: .memoryPressure, discardedByteCount: purged)
             return (purged > 0 ? [.emit(restart)] : []) + continueWithBytesKept(.keeping, at: now)
         case .failing where intent == .discard && wasOpen:

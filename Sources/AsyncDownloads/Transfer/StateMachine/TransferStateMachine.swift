@@ -259,9 +259,9 @@ extension TransferStateMachine {
         }
     }
 
-    /// Removes the bytes of a paused transfer, which stays paused.
+    /// Removes the bytes of a paused transfer, which stays paused, including those that an earlier process has left.
     mutating func purge(at now: Duration) -> [TransferAction] {
-        guard case .paused = state, !bytes.intervals.isEmpty else { return [] }
+        guard case .paused = state else { return [] }
         return openPartial(.purging)
     }
 
