@@ -80,7 +80,7 @@ extension ActiveTransfer {
     ) {
         let policy = state.machine.policies.retryPolicy
         let consequence = answered(
-            receiver, RequestAnswer(head, of: ResourceID(receiver.url), policy: policy, date: environment.time.date),
+            receiver, RequestAnswer(head, of: receiver.url, policy: policy, date: environment.time.date),
             status: head.status, &decision)
         if consequence.concernsOrigin { state.machine.originFailed(at: now) }
     }
@@ -155,13 +155,23 @@ extension ActiveTransfer: PermitReceiver {
     }
 
     func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError) {
-        let now = now
-        update { state, decision in
+        let request = updateQuietly { state -> (id: PermitRequestID, credentials: HeaderFields)? in
             // The request may have been withdrawn at the same time.
-            guard let id = state.permit.id(of: ticket) else { return }
+            guard let id = state.permit.id(of: ticket) else { return nil }
             // The scheduler has removed the request.
             state.permit.take()
-            decision.actions += state.machine.permitRefused(id, error, at: now)
+            return (id, state.machine.bytes.credentials)
+        }
+        guard let request else { return }
+        guard mayServeWithoutRequest else { return fail(request.id, error) }
+        queue.async { [self] in
+            if !reuseWithoutRequest(request.credentials) { fail(request.id, error) }
+        }
+    }
+
+    private func fail(_ request: PermitRequestID, _ error: DownloadError) {
+        update { state, decision in
+            decision.actions += state.machine.permitRefused(request, error, at: now)
         }
     }
 }

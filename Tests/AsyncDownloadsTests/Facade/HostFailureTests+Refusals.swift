@@ -65,6 +65,20 @@ extension HostFailureTests {
         }
     }
 
+    @Test func `rule 37: a server that redirects to its own refusals is asked a few times`() async throws {
+        try await SimulatedFixture.with(reply: { url, now in
+            if url.path().hasPrefix("/d/") { return .response(302, ["Location": "/f\(url.path())"]) }
+            return now < .seconds(30) ? .response(503, ["Retry-After": "30"]) : .response(200)
+        }) { fixture async throws in
+            let downloads = (0..<60).map { fixture.start("\(Self.good)/d/\($0)") }
+            while downloads.count(where: { $0.state == .retrying }) < 2 { await Task.yield() }
+            await fixture.waitUntilIdle()
+            #expect(fixture.servers.requests.count <= 14, "\(fixture.servers.requests.count)")
+            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
+            #expect(downloads.allSatisfy { $0.state == .completed })
+        }
+    }
+
     @Test func `rule 37: a response that announces no more requests is respected`() async throws {
         let count = Mutex(0)
         try await SimulatedFixture.with(

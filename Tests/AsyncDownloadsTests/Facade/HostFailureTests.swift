@@ -14,22 +14,43 @@ struct HostFailureTests {
         try await SimulatedFixture.with(reply: { _, _ in
             .unreachable
         }) { fixture async throws in
-            let requests = (0..<2000).map { fixture.request("\(Self.bad)/\($0)") }
+            let requests = (0..<600).map { fixture.request("\(Self.bad)/\($0)") }
             let outcomes = Task {
                 var outcomes: [BatchOutcome] = []
                 for try await outcome in fixture.downloader.batch(requests) { outcomes.append(outcome) }
                 return outcomes
             }
             // These downloads are outside the window of the batch.
-            while fixture.downloader.liveTransfers.count < 2000 { await Task.yield() }
+            while fixture.downloader.liveTransfers.count < 600 { await Task.yield() }
             // The task may read the outcomes much later.
             await fixture.advance { fixture.downloader.liveTransfers.isEmpty }
             let errors = try await outcomes.value.map { $0.result.failure }
-            #expect(errors.count == 2000)
+            #expect(errors.count == 600)
             #expect(errors.allSatisfy { $0?.code == .cannotConnect && $0?.isRetryable == true })
             // Six at first, and five retries.
             #expect(fixture.servers.requests.count <= 11, "\(fixture.servers.requests.count)")
             #expect(fixture.time.now <= .seconds(60))
+        }
+    }
+
+    @Test func `files that need no request don't fail with the outage of their origin`() async throws {
+        try await SimulatedFixture.with(reply: { _, _ in .unreachable }) { fixture async throws in
+            let missing = (0..<6).map { fixture.start("\(Self.bad)/missing/\($0)") }
+            let existing = try (0..<40).map { number in
+                var request = fixture.request("\(Self.bad)/\(number)")
+                guard case .file(let url) = request.destination else { preconditionFailure("a request for a file") }
+                try Data([1]).write(to: url)
+                if number.isMultiple(of: 2) {
+                    request.checksum = .sha256("4bf5122f344554c53bde2ebb8cd2b7e3d1600ad631c385a5d7cce23c7785459a")
+                } else {
+                    request.existingFilePolicy = .keep
+                }
+                return fixture.downloader.start(request)
+            }
+            await fixture.advance { (missing + existing).allSatisfy(\.state.isFinal) }
+            #expect(missing.allSatisfy { $0.state == .failed })
+            #expect(existing.allSatisfy { $0.state == .completed })
+            #expect(fixture.servers.requests.allSatisfy { $0.path().hasPrefix("/missing/") })
         }
     }
 

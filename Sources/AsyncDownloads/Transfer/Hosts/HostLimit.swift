@@ -56,6 +56,13 @@ struct HostLimit: Sendable {
         spacing.add(now, pace)
     }
 
+    /// Withdraws a reserved request that won't be sent.
+    mutating func withdraw() {
+        guard let pace else { return }
+        log.removeLast()
+        spacing.removeLast(pace)
+    }
+
     /// Records that a transfer whose last request was accepted no longer runs.
     mutating func succeeded(isInDemand: Bool) {
         concurrency.succeeded(isInDemand: isInDemand)

@@ -15,10 +15,11 @@ struct HostMemory: Sendable {
     /// Whether nothing was learned.
     fileprivate var isEmpty: Bool { limit == nil && answered.isEmpty && states.isEmpty && connections.isEmpty }
 
-    /// The part that is kept for any time without requests, because large files benefit from it.
+    /// The part that is kept for any time without requests: large files benefit from the observations, and an outage of
+    /// an origin that has answered before is waited for.
     fileprivate var lasting: Self {
         var memory = Self()
-        memory.connections = connections
+        (memory.answered, memory.connections) = (answered, connections)
         return memory
     }
 

@@ -7,12 +7,12 @@ extension OriginState {
 
     /// Records the answer to a request; called once for each request.
     ///
-    /// - Parameter isExtra: Whether the request had no permit.
+    /// - Parameter ticket: The permit of the request; nil for an extra request.
     mutating func answered(
-        _ number: Int, _ answer: RequestAnswer, isExtra: Bool = false, _ context: Context
+        _ number: Int, _ answer: RequestAnswer, of ticket: PermitQueue.Ticket?, _ context: Context
     ) -> Consequence {
         pace.ended()
-        silence.ended(isAwaited: !isExtra, isResponse: answer.isResponse, at: context.now)
+        silence.ended(isAwaited: ticket != nil, isResponse: answer.isResponse, at: context.now)
         if answer.isResponse { (hasAnswered, resetCount) = (true, 0) }
         let wasProbe = probe == .sent(number)
         if answer.isAccepted {
@@ -20,7 +20,10 @@ extension OriginState {
             refusals.accepted(number, sentAt: wasProbe ? probeStart : context.now, at: context.now)
         }
         if context.isServing { refusals.restartPatience(at: context.now) }
-        if wasProbe { probe = nil }
+        if wasProbe {
+            // The request to the target of a redirect is the probe then.
+            if case .redirected = answer { probe = ticket.map(Probe.permitted) } else { probe = nil }
+        }
         var consequence: Consequence
         if case .unreachable(let outage) = condition, !wasProbe, outage.isLate(number) {
             consequence = answeredLate(number, answer, context)
@@ -66,7 +69,7 @@ extension OriginState {
         case .unanswered(let policy), .unreachable(_, let policy), .reset(let policy, _):
             unreachable(policy, isLate: true, context)
         case .refused(.some, _): answeredInTime(number, answer, wasProbe: false, context)
-        case .accepted, .refused, .failed, .lost, .nothing: Consequence()
+        case .accepted, .redirected, .refused, .failed, .lost, .nothing: Consequence()
         }
     }
 
@@ -86,6 +89,10 @@ extension OriginState {
             if resetCount >= Self.unreachableResetCount { return unreachable(policy, isLate: false, context) }
             return lost(number, context)
         case .lost: return lost(number, context)
+        case .redirected:
+            reached()
+            pace.accepted(number)
+            return Consequence()
         case .failed(let resource):
             reached()
             guard startCoolDownIfOriginFails(after: number, resource, isFailure: true, context) else {

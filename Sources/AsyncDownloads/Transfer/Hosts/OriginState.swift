@@ -36,7 +36,8 @@ struct OriginState: Sendable {
     /// Returns whether the value has to be kept while no transfer uses the origin.
     func isWorthKeeping(at now: Duration) -> Bool {
         // All transfers of an origin that fails may be waiting for their retries.
-        if silence.isPresent || ignoresAnnouncements || pace.learned != nil || !refusals.isEmpty { return true }
+        if silence.isPresent || ignoresAnnouncements || pace.learned != nil { return true }
+        if !refusals.isEmpty || resetCount > 0 { return true }
         if delaysRequests(at: now) { return true }
         if case .unreachable = condition { return true }
         return false
@@ -130,9 +131,9 @@ extension OriginState {
     ///
     /// - Parameter isAlone: Whether no other request is unanswered.
     func mayBeginExtra(isAlone: Bool, at now: Duration) -> Bool {
+        guard conditionTime(hasImpatient: false, at: now) == nil else { return false }
         // If no transfer is waiting, no probe follows, and an extra request shows whether the origin accepts requests.
-        if case .coolingDown(let end, .assumed) = condition, now >= end { return probe == nil && isAlone }
-        return !needsProbe(at: now) && conditionTime(hasImpatient: false, at: now) == nil
+        return !needsProbe(at: now) || probe == nil && isAlone
     }
 
     /// Records that a reserved request is being sent.

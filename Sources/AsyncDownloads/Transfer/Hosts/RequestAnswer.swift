@@ -1,9 +1,13 @@
+internal import Foundation
+
 /// The meaning of a response head, or of an end without a head, for the origin of the request.
 enum RequestAnswer: Sendable {
     /// The origin has accepted the request.
     ///
     /// - Parameter quota: The number of additional requests that the origin announces to accept, if it announces any.
     case accepted(RateLimit.Quota? = nil)
+    /// The origin redirects to another URL of its own, whose response shows whether requests are accepted.
+    case redirected
     /// The origin asks for fewer requests (429 or 503), and possibly for a time without requests.
     ///
     /// - Parameter resource: The resource, if the refusal may apply to this resource only: a 503, or one without a time.
@@ -30,7 +34,7 @@ extension RequestAnswer {
     /// Whether the origin has sent a response.
     var isResponse: Bool {
         switch self {
-        case .accepted, .refused, .failed: true
+        case .accepted, .redirected, .refused, .failed: true
         case .lost, .reset, .unreachable, .unanswered, .nothing: false
         }
     }
@@ -48,27 +52,36 @@ extension RequestAnswer {
             DownloadError(
                 .httpStatus, "the server can handle no request", statusCode: status?.code, isRetryable: true)
         case .reset: DownloadError(.connectionLost, "the server closes connections without a response")
-        case .accepted, .lost, .unanswered, .nothing:
+        case .accepted, .redirected, .lost, .unanswered, .nothing:
             DownloadError(.cannotConnect, "nothing was received from the server")
         }
     }
 
-    /// - Parameter policy: The policy of the transfer, which limits the stated times (rule 37).
-    init(
-        _ head: ResponseHead, of resource: @autoclosure () -> ResourceID, policy: RetryPolicy,
-        date: @autoclosure () -> HTTPDate
-    ) {
+    /// - Parameters:
+    ///   - url: The URL of the request.
+    ///   - policy: The policy of the transfer, which limits the stated times (rule 37).
+    init(_ head: ResponseHead, of url: URL, policy: RetryPolicy, date: @autoclosure () -> HTTPDate) {
         if head.status.asksForFewerRequests {
             let retryAfter = policy.respected(RetryAfter.delay(head, now: date()))
             self = .refused(
-                retryAfter: retryAfter, of: retryAfter == nil || head.status.code == 503 ? resource() : nil)
+                retryAfter: retryAfter, of: retryAfter == nil || head.status.code == 503 ? ResourceID(url) : nil)
         } else if head.status.isRetryable {
-            self = .failed(of: resource())
+            self = .failed(of: ResourceID(url))
+        } else if Self.redirectsWithinOrigin(head, from: url) {
+            self = .redirected
         } else {
             var quota = RateLimit.quota(head.headers)
             if case .exhausted(let time) = quota { quota = .exhausted(min(time, policy.maximumRetryAfter)) }
             self = .accepted(quota)
         }
+    }
+
+    private static func redirectsWithinOrigin(_ head: ResponseHead, from url: URL) -> Bool {
+        guard head.status.isRedirect,
+            case .success(let target) = Redirect.target(
+                location: head.headers.singleton("Location").value, relativeTo: url)
+        else { return false }
+        return Origin(target) == Origin(url)
     }
 
     /// The shortest time after which a connection that isn't established counts as a failure of its origin, because the

@@ -8,6 +8,9 @@ struct RequestSpacing: Sendable {
 
     /// Records a request.
     mutating func add(_ time: Duration, _ pace: RequestPace) { evenTime = max(evenTime, time) + pace.interval }
+
+    /// Removes a recorded request that was not sent; the following ones may be sent earlier.
+    mutating func removeLast(_ pace: RequestPace) { evenTime -= pace.interval }
 }
 
 /// The times of the latest requests to one host or origin.
@@ -31,6 +34,18 @@ struct RequestLog: Sendable {
         guard times.count == capacity else { return times.append(time) }
         times[oldest] = time
         oldest = (oldest + 1) % capacity
+    }
+
+    /// Removes the latest request, because one of the recorded requests was not sent.
+    ///
+    /// If the log was full, the request that was replaced is unknown; the log then permits fewer requests than the pace.
+    mutating func removeLast() {
+        guard oldest == 0 else {
+            oldest -= 1
+            times[oldest] = times[(oldest + 1) % times.count]
+            return
+        }
+        _ = times.popLast()
     }
 
     /// Returns the earliest time at which another request keeps the pace.

@@ -164,7 +164,9 @@ extension PermitQueue {
         let host = table.host(slot)
         if host.waitingCount == 0 { pausedHosts[slot] = nil }
         let mayRun = host.isBelowLimit && pausedHosts[slot] == nil
-        urgentHeads[slot] = mayRun ? host.urgentOrigins.first?.order : nil
+        var urgent = mayRun ? host.urgentOrigins.first?.order : nil
+        urgent?.runningCount = host.runningCount
+        urgentHeads[slot] = urgent
         oldestHeads[slot] = mayRun ? host.oldestOrigins.first?.order : nil
     }
 }

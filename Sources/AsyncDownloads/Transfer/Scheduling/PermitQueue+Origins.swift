@@ -95,7 +95,7 @@ extension PermitQueue {
         let consequence = table.updateOrigin(slot) { origin in
             origin.unansweredCount -= 1
             return origin.state.answered(
-                begun.number, isIgnored ? .nothing : answer, isExtra: begun.ticket == nil, context)
+                begun.number, isIgnored ? .nothing : answer, of: begun.ticket, context)
         }
         let meaning = begun.ticket == nil ? .nothing : answer.ofHost(isRefusal: consequence.isRefusal)
         table.updateHost(host) { host in
@@ -144,7 +144,7 @@ extension RequestAnswer {
         case .accepted: .accepted
         case .refused(let retryAfter, _) where isRefusal: .refused(retryAfter: retryAfter)
         case .reset, .unanswered: .lost
-        case .refused, .failed, .lost, .unreachable, .nothing: .nothing
+        case .redirected, .refused, .failed, .lost, .unreachable, .nothing: .nothing
         }
     }
 }
@@ -176,8 +176,10 @@ extension PermitQueue {
             host.runningCount -= 1
             // A transfer that moves to another origin of the same host is still running.
             if request.isAccepted, !staysAtHost { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
+            if request.isReserved, !staysAtHost { host.limit.withdraw() }
         }
         // A withdrawn reservation may permit another request.
+        if request.isReserved { pausedHosts[host] = nil }
         if wasProbe || request.isReserved { unblock(request.origin) } else { changed(request.origin) }
     }
 }

@@ -37,15 +37,21 @@ extension PermitQueue {
     }
 
     /// The position of a request: requests to silent origins last, then by priority, then by the place in line.
+    ///
+    /// Among hosts, one with fewer running transfers is first, so that the files of one host don't delay all files of
+    /// another.
     struct Position: Comparable, Sendable {
         var isSilent = false
         let rank: Int8
+        /// The number of running transfers of the host, if the position is that of a host.
+        var runningCount = 0
         let place: Int
         let number: Int
 
         static func < (left: Self, right: Self) -> Bool {
             if left.isSilent != right.isSilent { return right.isSilent }
             if left.rank != right.rank { return left.rank > right.rank }
+            if left.runningCount != right.runningCount { return left.runningCount < right.runningCount }
             return left.place != right.place ? left.place < right.place : left.number < right.number
         }
     }

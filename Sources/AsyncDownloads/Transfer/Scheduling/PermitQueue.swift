@@ -228,6 +228,8 @@ struct PermitQueue: Sendable {
         while let (slot, time) = delayed.first, time <= now {
             endDelay(slot)
             lineUp(slot)
+            // Its origin may have begun to ask for a longer time.
+            hindered.append(Ticket(number: requests[slot].number, slot: slot))
         }
         while let (origin, time) = silences.first, time <= now {
             table.updateOrigin(origin) { $0.state.silence.begin() }

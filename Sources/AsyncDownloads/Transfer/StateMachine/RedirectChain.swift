@@ -78,8 +78,8 @@ struct RedirectChain: Sendable {
     func hasExpired(_ status: StatusCode, hasBytes: Bool) -> Bool {
         guard current != origin, [400, 401, 403, 404, 410].contains(status.code) else { return false }
         // A signature may have expired before its first use, because a cache stored the redirect.
-        let isUnusable = status.code == 403 && (hasLeftOrigin || !origins.isDirect) && returnCount < 2
-        return isUnusable || isProven && hasBytes || hasWaited && returnCount < 3
+        let isUnusable = status.code == 403 && (hasLeftOrigin || !origins.isDirect)
+        return isProven && hasBytes || (isUnusable || hasWaited) && returnCount < 2
     }
 
     /// Returns to the requested URL, because the target of its redirect has expired.

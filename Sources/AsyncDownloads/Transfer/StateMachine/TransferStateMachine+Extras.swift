@@ -82,7 +82,7 @@ extension TransferStateMachine {
             run.extras.turnOff()
             return run.cancelExchange(id, at: now) + run.cancelUnanswered(at: now)
         case .refused(let retryAfter):
-            return run.refuseExtra(id, retryAfter: retryAfter, at: now)
+            return run.refuseExtra(id, retryAfter: policies.retryPolicy.respected(retryAfter), at: now)
         }
     }
 

@@ -15,7 +15,8 @@ extension TransferStateMachine {
     /// Whether subscribers may receive files that already exist.
     var mayReuse: Bool {
         switch state {
-        case .opening(.transferring), .closing(.reusing): intent == .run
+        // The permit of a transfer that is waiting was refused.
+        case .opening(.transferring), .closing(.reusing), .waiting: intent == .run
         default: false
         }
     }
@@ -47,7 +48,7 @@ extension TransferStateMachine {
         _ results: [SubscriberID: Result<DownloadedFile, DownloadError>]
     ) -> [TransferAction] {
         switch state {
-        case .opening(.transferring), .closing(.reusing): break
+        case .opening(.transferring), .closing(.reusing), .waiting: break
         default: preconditionFailure("reused in \(phase)")
         }
         return [.releasePermit] + end(.finished(results))

@@ -16,11 +16,11 @@ struct HostTableTests {
         #expect(simulation.remainder == (waiting: 0, heldUp: 0, holders: 0))
     }
 
-    @Test func `an origin is known after its requests have ended, and forgotten after a while`() throws {
-        for (pause, isKnown) in [(Duration.seconds(60), true), (.seconds(1200), false)] {
+    @Test func `an origin that has answered is known after its requests have ended, for any time`() throws {
+        for pause in [Duration.seconds(60), .seconds(1200)] {
             var queue = PermitQueue(limit: 4, HostLimit.Settings())
             try accept(&queue, host: "a", at: .zero)
-            // Something else has to end before the host is forgotten.
+            // Something else has to end before most of what is known about the host is forgotten.
             try accept(&queue, host: "b", at: pause)
             try accept(&queue, host: "b", at: pause)
             let ticket = queue.enqueue(for: OriginPair(host: "a"), priority: .normal)
@@ -39,7 +39,7 @@ struct HostTableTests {
             let consequence = queue.answered(
                 again, .unreachable(DownloadError(.cannotConnect), never), at: pause + .seconds(5))
             // The retry policy would end it.
-            #expect((consequence.step == .end) != isKnown)
+            #expect(consequence.step != .end)
         }
     }
 
@@ -71,6 +71,53 @@ struct HostTableTests {
         #expect(early == [])
         let late = queue.grant(at: .seconds(8))
         #expect(late.count == 1)
+    }
+
+    @Test func `rule 37: closed connections are counted while all transfers wait for their retries`() throws {
+        var queue = PermitQueue(limit: 4, HostLimit.Settings())
+        let pair = OriginPair(host: "a")
+        try answer(&queue, pair, .accepted(), at: .zero)
+        for number in 0..<8 {
+            let resource = ResourceID(URL.sample("https://a.example/").appending(path: "\(number)"))
+            try answer(&queue, pair, .reset(.default, of: resource), at: .seconds(number))
+        }
+        let ticket = queue.enqueue(for: pair, priority: .normal)
+        let early = queue.grant(at: .seconds(7))
+        #expect(early == [])
+        guard case .outage = queue.hindrance(of: ticket, at: .seconds(7)) else {
+            return #expect(Bool(false), "the origin counts as reachable")
+        }
+    }
+
+    @Test func `a permit without a request doesn't count for the pace`() throws {
+        let pace = RequestPace(count: 2, period: .seconds(10))
+        var queue = PermitQueue(limit: 1, HostLimit.Settings(pace: pace))
+        let pair = OriginPair(host: "a")
+        for _ in 0..<20 {
+            let ticket = queue.enqueue(for: pair, priority: .normal)
+            let grants = queue.grant(at: .seconds(1))
+            #expect(grants == [ticket])
+            queue.release(ticket)
+        }
+        try accept(&queue, host: "a", at: .seconds(1))
+        let waiting = queue.enqueue(for: pair, priority: .normal)
+        let early = queue.grant(at: .seconds(2))
+        #expect(early == [])
+        let late = queue.grant(at: .seconds(6))
+        #expect(late == [waiting])
+    }
+
+    @Test func `a transfer that waits because of its resource is notified of a longer cool-down of the origin`() throws
+    {
+        var queue = PermitQueue(limit: 4, HostLimit.Settings())
+        let (pair, resource) = (OriginPair(host: "a"), ResourceID(.sample("https://a.example/1")))
+        try answer(&queue, pair, .refused(retryAfter: .seconds(30), of: resource), at: .zero)
+        let ticket = queue.enqueue(for: pair, resource, priority: .normal, at: .zero)
+        try answer(&queue, pair, .refused(retryAfter: .seconds(600)), at: .seconds(10))
+        let grants = queue.grant(at: .seconds(30))
+        #expect(grants == [])
+        #expect(queue.hindered == [ticket])
+        #expect(queue.hindrance(of: ticket, at: .seconds(30)) == .coolDown(end: .seconds(610)))
     }
 
     private func accept(_ queue: inout PermitQueue, host: String, at now: Duration) throws {

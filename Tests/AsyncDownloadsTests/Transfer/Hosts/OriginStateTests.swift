@@ -22,10 +22,10 @@ struct OriginStateTests {
 
     @discardableResult
     mutating func answer(
-        _ number: Int, _ answer: RequestAnswer, isServing: Bool = false, at seconds: Int = 0
+        _ number: Int, _ answer: RequestAnswer, of ticket: Int = 0, isServing: Bool = false, at seconds: Int = 0
     ) -> OriginState.Consequence {
         state.answered(
-            number, answer,
+            number, answer, of: tickets[ticket],
             .init(
                 patience: .seconds(30), lastNumber: lastNumber, isServing: isServing, jitter: 1, now: .seconds(seconds))
         )
@@ -100,6 +100,24 @@ struct OriginStateTests {
         let isProbe = state.withdrawn(tickets[1])
         #expect(isProbe)
         #expect(nextTime(at: 1) == nil)
+        #expect(state.mayBeginExtra(isAlone: true, at: .seconds(1)), "no transfer may be waiting")
+        #expect(!state.mayBeginExtra(isAlone: false, at: .seconds(1)))
+    }
+
+    @Test mutating func `rule 37: after a redirect within the origin, the request to the target is the probe`() {
+        answer(send(), .refused(retryAfter: .seconds(30), of: Self.resource))
+        answer(send(1, at: 1), .redirected, of: 1, at: 1)
+        #expect(state.mayBegin(tickets[1], at: .seconds(1)))
+        #expect(nextTime(at: 1) == .seconds(30))
+        let other = ResourceID(.sample("https://a.example/other"))
+        answer(send(1, at: 1), .refused(retryAfter: .seconds(30), of: other), of: 1, at: 1)
+        #expect(state.hindrance(at: .seconds(1)) == .coolDown(end: .seconds(31)))
+    }
+
+    @Test mutating func `an extra request shows whether an origin is reachable if no transfer is waiting`() {
+        answer(send(), Self.unreachable)
+        #expect(!state.mayBeginExtra(isAlone: true, at: .zero))
+        #expect(state.mayBeginExtra(isAlone: true, at: .seconds(1)))
     }
 
     @Test mutating func `rule 37: an origin that always refuses fails the waiting transfers together`() {
@@ -167,7 +185,7 @@ struct OriginStateTests {
         let numbers = [send(), send(), send()]
         func jittered(_ number: Int, _ seconds: Int) -> OriginState.Consequence {
             state.answered(
-                number, Self.unreachable,
+                number, Self.unreachable, of: tickets[0],
                 .init(
                     patience: .seconds(30), lastNumber: lastNumber, isServing: false, jitter: 0,
                     now: .seconds(seconds)))

@@ -80,7 +80,11 @@ struct ReferencePermitQueue {
         let candidates = requests.filter {
             $0.stage == .waiting && hasPermit && runningCount(at: $0.host) < limitPerHost
         }
-        let urgent = candidates.min { ($1.priority, $0.place, $0.ticket) < ($0.priority, $1.place, $1.ticket) }
+        // Among requests of one priority, the host with the fewest running requests is first.
+        let urgent = candidates.min {
+            ($1.priority, runningCount(at: $0.host), $0.place, $0.ticket)
+                < ($0.priority, runningCount(at: $1.host), $1.place, $1.ticket)
+        }
         guard let urgent else { return nil }
         var chosen = urgent
         if !wasByAge {
