@@ -5,7 +5,7 @@ package struct SecuritySettings: Sendable {
     /// The certificate that is presented to servers that request one.
     package var clientIdentity: ClientIdentity?
     /// The pinned keys by host; a server must have one of its host's keys.
-    package var pinnedPublicKeys: [String: Set<PublicKeyHash>]
+    var pinnedPublicKeys: [String: Set<PublicKeyHash>]
 
     package init(
         additionalTrustRoots: TrustRoots? = nil, clientIdentity: ClientIdentity? = nil,

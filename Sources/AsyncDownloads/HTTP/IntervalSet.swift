@@ -1,20 +1,20 @@
 /// A set of byte positions in a file, stored as half-open ranges in ascending order that neither overlap nor touch.
-package struct IntervalSet: Sendable, Hashable {
+struct IntervalSet: Sendable, Hashable {
     /// The ranges in ascending order; no two of them overlap or touch.
-    package private(set) var ranges: [Range<Int64>] = []
+    private(set) var ranges: [Range<Int64>] = []
 
     /// Creates an empty set.
-    package init() {}
+    init() {}
 
     /// Creates the set of the positions in `range`.
-    package init(_ range: Range<Int64>) {
+    init(_ range: Range<Int64>) {
         insert(range)
     }
 
     /// Creates the set of the positions in `ranges`, which may be in any order, overlap, and be empty.
     ///
     /// - Complexity: O(*n* log *n*), where *n* is the number of ranges; O(*n*) if they are sorted.
-    package init(_ ranges: some Sequence<Range<Int64>>) {
+    init(_ ranges: some Sequence<Range<Int64>>) {
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) { insert(range) }
     }
 
@@ -33,22 +33,22 @@ package struct IntervalSet: Sendable, Hashable {
     }
 
     /// The number of bytes in the set.
-    package var count: Int64 { ranges.byteCount }
+    var count: Int64 { ranges.byteCount }
 
     /// Whether the set contains no byte.
-    package var isEmpty: Bool { ranges.isEmpty }
+    var isEmpty: Bool { ranges.isEmpty }
 
     /// The position after the last byte in the set, or 0 for an empty set.
-    package var upperBound: Int64 { ranges.last?.upperBound ?? 0 }
+    var upperBound: Int64 { ranges.last?.upperBound ?? 0 }
 
     /// The number of bytes from offset 0 to the first gap: the position at which a sequential download resumes.
-    package var prefixEnd: Int64 {
+    var prefixEnd: Int64 {
         guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
     /// Adds the bytes of `range`, and merges ranges that overlap or touch.
-    package mutating func insert(_ range: Range<Int64>) {
+    mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
         // A sequential download always extends the last range, and sorted ranges are added at the end, without a
         // search.
@@ -69,7 +69,7 @@ package struct IntervalSet: Sendable, Hashable {
     }
 
     /// Removes every byte at or after `limit`.
-    package mutating func truncate(to limit: Int64) {
+    mutating func truncate(to limit: Int64) {
         ranges = ranges.compactMap { range in
             guard range.lowerBound < limit else { return nil }
             return range.lowerBound..<min(range.upperBound, limit)
@@ -87,19 +87,19 @@ package struct IntervalSet: Sendable, Hashable {
     }
 
     /// Removes every byte of `other`.
-    package mutating func subtract(_ other: IntervalSet) {
+    mutating func subtract(_ other: IntervalSet) {
         ranges = ranges.flatMap { other.gaps(in: $0) }
     }
 
     /// Removes every byte that isn't in `other`.
-    package mutating func formIntersection(_ other: IntervalSet) {
+    mutating func formIntersection(_ other: IntervalSet) {
         var excess = self
         excess.subtract(other)
         subtract(excess)
     }
 
     /// Returns the first missing range below `length`, or `nil` if no byte is missing.
-    package func firstGap(below length: Int64) -> Range<Int64>? {
+    func firstGap(below length: Int64) -> Range<Int64>? {
         let position = prefixEnd
         guard position < length else { return nil }
         let next = ranges.first { $0.lowerBound > position }?.lowerBound ?? length
@@ -107,10 +107,10 @@ package struct IntervalSet: Sendable, Hashable {
     }
 
     /// Returns whether the set contains every byte below `length`.
-    package func isComplete(below length: Int64) -> Bool { firstGap(below: length) == nil }
+    func isComplete(below length: Int64) -> Bool { firstGap(below: length) == nil }
 
     /// Returns the missing ranges within `range`, in ascending order.
-    package func gaps(in range: Range<Int64>) -> [Range<Int64>] {
+    func gaps(in range: Range<Int64>) -> [Range<Int64>] {
         var gaps: [Range<Int64>] = []
         var position = range.lowerBound
         let start = partitioningIndex { $0.upperBound > position }
@@ -124,13 +124,13 @@ package struct IntervalSet: Sendable, Hashable {
     }
 
     /// Returns the range of the set that contains `position`, or `nil` if that byte is missing.
-    package func range(containing position: Int64) -> Range<Int64>? {
+    func range(containing position: Int64) -> Range<Int64>? {
         let index = partitioningIndex { $0.upperBound > position }
         return index < ranges.count && ranges[index].contains(position) ? ranges[index] : nil
     }
 
     /// Returns the first missing position that is not below `position`.
-    package func firstMissing(from position: Int64) -> Int64 { range(containing: position)?.upperBound ?? position }
+    func firstMissing(from position: Int64) -> Int64 { range(containing: position)?.upperBound ?? position }
 
     /// Returns the index of the first range for which `isLater` is true, or the number of ranges if there is none.
     ///
@@ -147,7 +147,7 @@ package struct IntervalSet: Sendable, Hashable {
 
 extension IntervalSet: Codable {
     /// Decodes an array of `[lower, upper]` pairs, which must be nonempty and ascending and must not touch.
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         guard let set = try Self(pairs: [[Int64]](from: decoder)) else {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: decoder.codingPath, debugDescription: "not an ascending list of intervals"))
@@ -156,7 +156,7 @@ extension IntervalSet: Codable {
     }
 
     /// Encodes an array of `[lower, upper]` pairs.
-    package func encode(to encoder: any Encoder) throws {
+    func encode(to encoder: any Encoder) throws {
         try ranges.map { [$0.lowerBound, $0.upperBound] }.encode(to: encoder)
     }
 }

@@ -65,7 +65,7 @@ public final class ManualMemoryPressure: Sendable {
 
 extension ManualMemoryPressure: MemoryPressureMonitor {
     /// Reports the current level before this method returns, unless it is normal.
-    package func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
+    func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
         let number = state.withLock { state in
             state.lastNumber += 1
             state.observers[state.lastNumber] = observer

@@ -22,13 +22,13 @@ extension ResumeData {
     package struct TemporaryFile: Sendable {
         package var path: String
         /// The handle of the file, open for reading and writing; the code that receives it must close it.
-        package var handle: OpenFile
+        var handle: OpenFile
         /// The properties of the file when it was checked, for comparison with the file that is later at the path.
-        package var information: FileInformation
+        var information: FileInformation
     }
 
     /// Opens the file that ``temporaryFile(in:)`` finds, so that the checked file is the one that is read.
-    package func openTemporaryFile(
+    func openTemporaryFile(
         in directory: URL? = nil, on disk: any FileSystem = POSIXFileSystem()
     ) throws(DownloadError) -> TemporaryFile {
         var problem: DownloadError?

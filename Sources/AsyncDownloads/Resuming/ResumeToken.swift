@@ -69,7 +69,7 @@ public struct ResumeToken: Sendable, Hashable {
     /// The name of the partial file.
     public let partialName: String
 
-    package private(set) var received: IntervalSet
+    private(set) var received: IntervalSet
 
     /// The maximum number of ranges in a token, which limits its size and the time to use it.
     private static let maximumRangeCount = 1_024
@@ -128,7 +128,7 @@ public struct ResumeToken: Sendable, Hashable {
             identity: identity, account: account, partialDirectory: partialDirectory, partialName: partialName)
     }
 
-    package init(
+    init(
         url: URL, finalURL: URL?, validator: String?, totalByteCount: Int64?, received: IntervalSet,
         checksum: Checksum?, headers: HeaderFields, nonsecretHeaders: Set<String>, hasSecretHeaders: Bool,
         destinationName: String?, identity: String?, account: String?, partialDirectory: String, partialName: String

@@ -1,7 +1,7 @@
 /// The location of a partial file, and its request.
-package struct PartialLocation: Sendable, Hashable {
+struct PartialLocation: Sendable, Hashable {
     /// The medium that holds the bytes while they arrive.
-    package enum Medium: Sendable, Hashable {
+    enum Medium: Sendable, Hashable {
         case disk
         /// Memory, while no subscriber requests a file.
         case memory
@@ -9,16 +9,16 @@ package struct PartialLocation: Sendable, Hashable {
 
     /// The absolute path of the directory for the hidden files, which ``PartialStore/open(_:continuing:)`` creates if
     /// necessary.
-    package var directory: String
+    var directory: String
     /// The sanitized, recognizable name that becomes a part of the hidden files' names.
-    package var baseName: String
+    var baseName: String
     /// The request whose bytes the partial file contains.
-    package var request: RequestRecord
+    var request: RequestRecord
     /// The headers that are sent but never recorded.
-    package var secretHeaders: HeaderFields
-    package var medium: Medium
+    var secretHeaders: HeaderFields
+    var medium: Medium
 
-    package init(
+    init(
         directory: String, baseName: String, request: RequestRecord, secretHeaders: HeaderFields = [:],
         medium: Medium = .disk
     ) {
@@ -31,29 +31,29 @@ package struct PartialLocation: Sendable, Hashable {
 }
 
 /// The record of a request in a checkpoint: sufficient to repeat the request, but without secrets.
-package struct RequestRecord: Sendable, Hashable {
+struct RequestRecord: Sendable, Hashable {
     /// The requested URL without its fragment.
-    package var url: String
+    var url: String
     /// The nonsecret headers (``DownloadRequest/nonsecretHeaders``), as name and value pairs.
-    package var headers: [[String]]
+    var headers: [[String]]
     /// Whether the request also had secret headers, which a later process has to supply again.
-    package var hasSecretHeaders: Bool
+    var hasSecretHeaders: Bool
     /// The text of a ``RecordedDestination``.
-    package var destination: String
+    var destination: String
     /// Whether `destination` is a directory in which the file's name has yet to be chosen.
-    package var choosesName: Bool
+    var choosesName: Bool
     /// The caller's name for the file in that directory if the server suggests none; nil for the name from the URL.
-    package var defaultFileName: String?
+    var defaultFileName: String?
     /// The expected digest of the whole file, as `algorithm=hex`.
-    package var checksum: String?
+    var checksum: String?
     /// The caller's stable name of the resource, which replaces the URL as its key.
-    package var identity: String?
+    var identity: String?
     /// The caller's stable name for the user whose credentials are sent.
-    package var account: String?
+    var account: String?
     /// The downloads of the bytes; empty if none is known.
-    package var subscribers: [RecordedSubscriber] = []
+    var subscribers: [RecordedSubscriber] = []
 
-    package init(
+    init(
         url: String, headers: [[String]] = [], hasSecretHeaders: Bool = false, destination: String,
         choosesName: Bool = false, defaultFileName: String? = nil, checksum: String? = nil, identity: String? = nil,
         account: String? = nil
@@ -74,7 +74,7 @@ package struct RequestRecord: Sendable, Hashable {
 }
 
 /// The result of opening a partial file.
-package enum PartialFinding: Sendable, Hashable {
+enum PartialFinding: Sendable, Hashable {
     /// Nothing was found; this is the first download.
     case nothing
     /// Bytes to continue from.
@@ -84,14 +84,14 @@ package enum PartialFinding: Sendable, Hashable {
 }
 
 /// A partial file of an unfinished download, as found on disk.
-package struct UnfinishedPartial: Sendable, Hashable {
-    package var location: PartialLocation
-    package var representation: Representation
-    package var received: IntervalSet
+struct UnfinishedPartial: Sendable, Hashable {
+    var location: PartialLocation
+    var representation: Representation
+    var received: IntervalSet
     /// The name of the file that contains the bytes, until the partial file is opened again; nil if it is unknown.
-    package var fileName: String?
+    var fileName: String?
 
-    package init(
+    init(
         location: PartialLocation, representation: Representation, received: IntervalSet, fileName: String? = nil
     ) {
         self.location = location

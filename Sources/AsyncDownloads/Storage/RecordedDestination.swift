@@ -2,7 +2,7 @@
 ///
 /// An update of an app moves its containers, so an absolute path in a container would be invalid afterward. Therefore,
 /// a path below the checkpoint's directory or a container is recorded relative to it.
-package enum RecordedDestination: Sendable, Hashable {
+enum RecordedDestination: Sendable, Hashable {
     /// No file is requested.
     case noFile
     /// A path below the checkpoint's directory; without components, the directory itself.
@@ -16,7 +16,7 @@ package enum RecordedDestination: Sendable, Hashable {
     private static let slash = UInt8(ascii: "/")
 
     /// Parses the text of a checkpoint, which may have been forged; nil if the text isn't a valid destination.
-    package init?(text: String) {
+    init?(text: String) {
         guard !text.utf8.contains(0) else { return nil }
         if text.isEmpty {
             self = .noFile
@@ -59,7 +59,7 @@ package enum RecordedDestination: Sendable, Hashable {
     }
 
     /// The text of the record.
-    package var text: String {
+    var text: String {
         switch self {
         case .noFile: return ""
         case .below(let components):
@@ -85,11 +85,11 @@ package enum RecordedDestination: Sendable, Hashable {
 }
 
 /// The containers of an app, and the app groups to which it belongs.
-package struct AppContainers: Sendable {
+struct AppContainers: Sendable {
     let containers: any Containers
     let groups: [String]
 
-    package init(_ containers: any Containers, groups: Set<String>) {
+    init(_ containers: any Containers, groups: Set<String>) {
         self.containers = containers
         self.groups = groups.sorted()
     }

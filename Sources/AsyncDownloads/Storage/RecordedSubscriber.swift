@@ -1,16 +1,16 @@
 /// The record of one of the downloads of an unfinished file, which a later process can restore.
-package struct RecordedSubscriber: Sendable, Hashable {
+struct RecordedSubscriber: Sendable, Hashable {
     /// The maximum number of downloads that are recorded for one file.
     static let maximumCount = 16
 
-    package var id: DownloadID
-    package var userInfo: [String: String] = [:]
+    var id: DownloadID
+    var userInfo: [String: String] = [:]
     /// The digest that the download expects, as `algorithm=hex`.
-    package var checksum: String?
+    var checksum: String?
     /// The text of a ``RecordedDestination``.
-    package var destination: String
+    var destination: String
     /// Whether `destination` is a directory in which the file's name has yet to be chosen.
-    package var choosesName = false
+    var choosesName = false
 }
 
 extension RecordedSubscriber: Codable {

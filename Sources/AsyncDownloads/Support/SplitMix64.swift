@@ -17,7 +17,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable, Hashable, Codable {
     }
 
     /// Returns a random number from 0 up to, but not including, 1.
-    package mutating func nextFraction() -> Double {
+    mutating func nextFraction() -> Double {
         Double(next() >> 11) / 0x1p53
     }
 }

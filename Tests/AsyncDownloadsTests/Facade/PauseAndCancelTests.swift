@@ -1,8 +1,9 @@
-import AsyncDownloads
 import Foundation
 import LoopbackServer
 import TestSupport
 import Testing
+
+@testable import AsyncDownloads
 
 /// Pauses and cancellations at each point of a download (rules 54 and 55).
 @Suite(.endsWhenHung)

@@ -1,7 +1,7 @@
 /// The inputs from the system's transfer service.
 extension BackgroundCore {
     /// Processes an event, which must have passed the gate.
-    package mutating func handle(_ event: DaemonEvent) -> [Action] {
+    mutating func handle(_ event: DaemonEvent) -> [Action] {
         switch event {
         case .progressed(let name, let received, let expected): progressed(name, received, expected)
         case .finished(let name, let body): finished(name, body)
@@ -196,7 +196,7 @@ extension BackgroundCore {
     }
 
     /// Processes the verdict that a task is lost, or that it is running.
-    package mutating func adopt(_ plan: RelaunchPlan) -> [Action] {
+    mutating func adopt(_ plan: RelaunchPlan) -> [Action] {
         var actions: [Action] = []
         for (id, verdict) in plan.verdicts.sorted(by: { $0.key < $1.key }) {
             switch verdict {
@@ -230,7 +230,7 @@ extension BackgroundCore {
     }
 
     /// Processes that a task of the current attempt does not exist, and that no event about it can arrive.
-    package mutating func lost(_ id: Int) -> [Action] {
+    mutating func lost(_ id: Int) -> [Action] {
         guard let record = journal[id], case .handedOver(let task) = record.stage else { return [] }
         cancelled.remove(journal.taskName(of: record))
         progress[id] = nil

@@ -6,7 +6,7 @@ extension BackgroundCore {
     ///
     /// In the background, only downloads that a caller has just requested and repeated attempts are handed over,
     /// because the system delays tasks that are started in the background, longer with each launch.
-    package mutating func handOver() -> [Action] {
+    mutating func handOver() -> [Action] {
         var room = options.maximumTaskCount - journal.handedOverCount
         guard room > 0, !isDisconnected else { return [] }
         let waiting = journal.records
@@ -38,7 +38,7 @@ extension BackgroundCore {
     }
 
     /// Processes that a task was not handed over, because the session has ended: it waits for the next session.
-    package mutating func notStarted(_ name: DaemonTaskName) {
+    mutating func notStarted(_ name: DaemonTaskName) {
         guard let id = journal.record(for: name)?.id else { return }
         journal.update(id) { record in
             guard case .handedOver(let task) = record.stage, !task.isConfirmed else { return }
@@ -50,14 +50,14 @@ extension BackgroundCore {
     ///
     /// Downloads for which a caller of this process waits fail. Downloads that earlier processes recorded wait for the
     /// session.
-    package mutating func sessionIsInUse(_ started: Set<DaemonTaskName>, _ error: DownloadError) -> [Action] {
+    mutating func sessionIsInUse(_ started: Set<DaemonTaskName>, _ error: DownloadError) -> [Action] {
         for name in started { notStarted(name) }
         let refused = journal.records.filter { asked.contains($0.id) && $0.isReadyForHandOver }
         return refused.flatMap { fail($0.id, error, resumeData: $0.resumeDataName, removing: []) }
     }
 
     /// Returns whether a request for a resource needs a task that no session has yet.
-    package func needsTask(_ resource: BackgroundResource) -> Bool {
+    func needsTask(_ resource: BackgroundResource) -> Bool {
         guard let record = journal.record(of: resource) else { return true }
         guard case .idle = record.stage, record.openDeliveries.isEmpty else { return false }
         return !record.deliveries.contains { if case .placed? = $0.outcome { true } else { false } }
@@ -66,7 +66,7 @@ extension BackgroundCore {
     /// Returns whether the resume data of an attempt comes from a task that may use other networks.
     ///
     /// The service keeps the permissions of that task, so its bytes have to be requested in another way.
-    package func resumesOnOtherNetworks(_ name: DaemonTaskName) -> Bool {
+    func resumesOnOtherNetworks(_ name: DaemonTaskName) -> Bool {
         guard let record = journal.record(for: name), case .handedOver(let task) = record.stage,
             task.resumeData != nil
         else { return false }
@@ -74,7 +74,7 @@ extension BackgroundCore {
     }
 
     /// Permits a download to use other networks, for which its task is started again.
-    package mutating func permit(_ networks: PermittedNetworks, _ id: Int) -> [Action] {
+    mutating func permit(_ networks: PermittedNetworks, _ id: Int) -> [Action] {
         guard let record = journal[id], record.resource.networks != networks else { return [] }
         journal.update(id) { $0.resource.networks = networks }
         return record.isHandedOver && !record.isPaused ? cancelTask(of: record) : []
@@ -86,7 +86,7 @@ extension BackgroundCore {
     /// Otherwise, the response to a request without a range would be mistaken for the response to a continued request.
     ///
     /// - Parameter base: The first bytes, which the next task continues.
-    package mutating func removeResumeData(of name: DaemonTaskName, replacedBy base: BackgroundBase? = nil) {
+    mutating func removeResumeData(of name: DaemonTaskName, replacedBy base: BackgroundBase? = nil) {
         guard let id = journal.record(for: name)?.id else { return }
         journal.update(id) { record in
             guard case .handedOver(var task) = record.stage else { return }
@@ -100,7 +100,7 @@ extension BackgroundCore {
     /// Returns the task to create for an attempt, or nil if the attempt is no longer current.
     ///
     /// - Parameter resumeData: The contents of the file with the resume data, if the attempt continues from any.
-    package func request(for name: DaemonTaskName, resumeData: [UInt8]?) -> DaemonTaskRequest? {
+    func request(for name: DaemonTaskName, resumeData: [UInt8]?) -> DaemonTaskRequest? {
         guard let record = journal.record(for: name), case .handedOver(let task) = record.stage,
             let url = URLText(task.url ?? record.nextURL)
         else { return nil }
@@ -119,7 +119,7 @@ extension BackgroundCore {
     }
 
     /// Returns the name of the file with the resume data that an attempt continues from, if any.
-    package func resumeDataName(for name: DaemonTaskName) -> String? {
+    func resumeDataName(for name: DaemonTaskName) -> String? {
         guard let record = journal.record(for: name), record.isHandedOver else { return nil }
         return record.resumeDataName
     }

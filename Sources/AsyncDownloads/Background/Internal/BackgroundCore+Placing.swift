@@ -1,7 +1,7 @@
 /// The verification and the placement of a complete file.
 extension BackgroundCore {
     /// Records the name that was chosen for a delivery, before the file gets it.
-    package mutating func choose(_ path: ContainerPath, for delivery: Int, of id: Int) {
+    mutating func choose(_ path: ContainerPath, for delivery: Int, of id: Int) {
         journal.update(id) { record in
             if let index = record.deliveries.firstIndex(where: { $0.id == delivery }) {
                 record.deliveries[index].chosenPath = path
@@ -10,7 +10,7 @@ extension BackgroundCore {
     }
 
     /// Records the outcomes of placing a record's file.
-    package mutating func placed(
+    mutating func placed(
         _ outcomes: [(delivery: Int, outcome: BackgroundDelivery.Outcome)], of id: Int
     ) -> [Action] {
         guard let record = journal[id], case .received(let body) = record.stage else { return [] }
@@ -44,7 +44,7 @@ extension BackgroundCore {
     /// Continues with the first bytes that another downloader has received, unless the record has bytes already.
     ///
     /// - Returns: Whether the bytes are used.
-    package mutating func use(_ base: BackgroundBase, for id: Int) -> Bool {
+    mutating func use(_ base: BackgroundBase, for id: Int) -> Bool {
         guard let record = journal[id], record.stage == .idle(resumeData: nil), record.base == nil else { return false }
         journal.update(id) { record in
             record.base = base
@@ -55,7 +55,7 @@ extension BackgroundCore {
     }
 
     /// Processes that the base and the fragment of a record were joined in the file of the base.
-    package mutating func joined(_ id: Int, inode: UInt64) -> [Action] {
+    mutating func joined(_ id: Int, inode: UInt64) -> [Action] {
         guard let record = journal[id], case .received(var body) = record.stage, let base = record.base else {
             return []
         }
@@ -71,13 +71,13 @@ extension BackgroundCore {
     /// Processes that a file does not have the expected digest although it may consist of several responses.
     ///
     /// Nothing was placed. Without the earlier bytes, the digest may be right.
-    package mutating func resumedBodyIsWrong(_ id: Int, _ error: DownloadError) -> [Action] {
+    mutating func resumedBodyIsWrong(_ id: Int, _ error: DownloadError) -> [Action] {
         guard let record = journal[id], case .received(let body) = record.stage else { return [] }
         return startAnew(id, .digestMismatch, otherwise: error, removing: [body.fileName])
     }
 
     /// Processes that the file of a record is neither in the spool nor at a destination.
-    package mutating func bodyIsMissing(_ id: Int) -> [Action] {
+    mutating func bodyIsMissing(_ id: Int) -> [Action] {
         startAnew(
             id, .partialMissing, otherwise: DownloadError(.taskLost, "the finished file does not exist"), removing: [])
     }

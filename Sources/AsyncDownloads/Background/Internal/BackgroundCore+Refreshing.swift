@@ -42,7 +42,7 @@ extension BackgroundCore {
     /// Processes the answer of a handle that was asked for a fresh URL.
     ///
     /// A failure counts as a failed attempt. Without a handle that could answer, the server's error is the outcome.
-    package mutating func urlRefreshed(_ id: Int, _ result: Result<String, DownloadError>) -> [Action] {
+    mutating func urlRefreshed(_ id: Int, _ result: Result<String, DownloadError>) -> [Action] {
         guard awaitingURL.remove(id) != nil, let record = journal[id], case .idle = record.stage else { return [] }
         switch result {
         case .success(let url):

@@ -2,9 +2,9 @@
 ///
 /// Inputs are mutating functions, and each returns the actions that follow. The journal must be durable before the
 /// actions are performed. The core knows nothing about handles; it numbers records and deliveries.
-package struct BackgroundCore: Sendable {
+struct BackgroundCore: Sendable {
     /// Something to do after the journal was saved, in order.
-    package enum Action: Sendable {
+    enum Action: Sendable {
         /// Hand a task over to the session of a generation.
         case start(DaemonTaskName, generation: Int)
         /// Cancel a task; its end is reported with its resume data.
@@ -22,7 +22,7 @@ package struct BackgroundCore: Sendable {
     }
 
     /// A notification for the handles of a record.
-    package enum Event: Sendable {
+    enum Event: Sendable {
         case waiting
         case running(received: Int64, expected: Int64?)
         case paused(received: Int64)
@@ -33,13 +33,13 @@ package struct BackgroundCore: Sendable {
         case verifying
     }
 
-    package internal(set) var journal: BackgroundJournal
+    var journal: BackgroundJournal
     /// The current time, in seconds since 1970, which the owner sets before an input.
-    package var date = HTTPDate(secondsSinceEpoch: 0)
+    var date = HTTPDate(secondsSinceEpoch: 0)
     /// Whether the app is in the foreground, where tasks that wait in the journal may be handed over.
-    package var isInForeground = true
+    var isInForeground = true
     /// Whether the system's session has ended, so that tasks wait in the journal until there is another one.
-    package var isDisconnected = false
+    var isDisconnected = false
     /// The received bytes of running tasks.
     var progress: [Int: (received: Int64, expected: Int64?)] = [:]
     /// The tasks that were canceled by an input, and whose end is awaited.
@@ -51,13 +51,13 @@ package struct BackgroundCore: Sendable {
     /// The downloads with a handle in this process, which the app may still read.
     var callers: Set<DownloadID> = []
     /// The records with a handle that can supply a fresh URL, which the owner sets.
-    package var refreshable: Set<Int> = []
+    var refreshable: Set<Int> = []
     /// The records that wait for a fresh URL.
     var awaitingURL: Set<Int> = []
     /// The records whose fresh URL has not led to a byte that was kept.
     var refreshed: Set<Int> = []
 
-    package init(_ journal: BackgroundJournal) {
+    init(_ journal: BackgroundJournal) {
         self.journal = journal
     }
 
@@ -70,7 +70,7 @@ package struct BackgroundCore: Sendable {
     /// - Parameter isInPlace: Returns whether a file that was placed before is still there. If it is, it is the
     ///   outcome.
     /// - Returns: The number of the record, and the number of the delivery that serves the destination.
-    package mutating func add(
+    mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool,
         defaultFileName: String? = nil, checksum: String?, maximumByteCount: Int64?,
         attributes: FileAttributes = FileAttributes(), isPaused: Bool, subscriber: BackgroundDelivery.Recipient? = nil,
@@ -146,14 +146,14 @@ package struct BackgroundCore: Sendable {
     }
 
     /// Returns a record of another resource that has an open delivery to the path.
-    package func recordPlacing(at path: ContainerPath, otherThan resource: BackgroundResource) -> Int? {
+    func recordPlacing(at path: ContainerPath, otherThan resource: BackgroundResource) -> Int? {
         journal.records.first { record in
             record.openDeliveries.contains { $0.path == path } && record.resource.key != resource.key
         }?.id
     }
 
     /// Pauses or resumes a download.
-    package mutating func setPaused(_ isPaused: Bool, _ id: Int) -> [Action] {
+    mutating func setPaused(_ isPaused: Bool, _ id: Int) -> [Action] {
         guard let record = journal[id], record.isPaused != isPaused, !record.openDeliveries.isEmpty else { return [] }
         if case .received = record.stage { return [] }
         journal.update(id) { $0.isPaused = isPaused }
@@ -171,7 +171,7 @@ package struct BackgroundCore: Sendable {
     /// Removes a delivery whose handle was canceled.
     ///
     /// - Parameter keepingBytes: Whether the bytes are kept for a later request if no other delivery needs them.
-    package mutating func cancel(_ delivery: Int, of id: Int, keepingBytes: Bool) -> [Action] {
+    mutating func cancel(_ delivery: Int, of id: Int, keepingBytes: Bool) -> [Action] {
         callers.subtract(journal[id]?.deliveries.first { $0.id == delivery }?.subscribers.map(\.id) ?? [])
         journal.update(id) { $0.deliveries.removeAll { $0.id == delivery } }
         return abandonIfUnneeded(id, keepingBytes: keepingBytes)
@@ -200,7 +200,7 @@ package struct BackgroundCore: Sendable {
     ///
     /// - Parameter keepingBytes: Whether the bytes of a download without a file are kept for a later request. If not, a
     ///   delivery whose handle was canceled ends, too.
-    package mutating func acknowledge(
+    mutating func acknowledge(
         _ delivery: Int, of id: Int, by download: DownloadID? = nil, keepingBytes: Bool = true
     ) -> [Action] {
         if removeRecipient(download, of: delivery, in: id) { return [] }

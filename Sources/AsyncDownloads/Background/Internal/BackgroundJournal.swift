@@ -2,12 +2,12 @@
 ///
 /// The journal is a value; ``JournalFile`` reads and writes it. A record is durable before its task is handed over to
 /// the system, so that every task is known to a later process.
-package struct BackgroundJournal: Sendable, Hashable, Codable {
+struct BackgroundJournal: Sendable, Hashable, Codable {
     /// The settings under which tasks were started.
-    package struct Generation: Sendable, Hashable, Codable {
+    struct Generation: Sendable, Hashable, Codable {
         /// The number of the generation, from which the identifier of the system's session follows.
-        package let number: Int
-        package var options = BackgroundOptions()
+        let number: Int
+        var options = BackgroundOptions()
     }
 
     /// The number of changes in this process, which is not a part of the value.
@@ -31,18 +31,18 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     static let format = 1
 
     /// The identifier that the caller has chosen.
-    package let identifier: String
+    let identifier: String
     /// A random text that distinguishes this journal from others of the same identifier.
-    package let token: String
+    let token: String
     /// The generations that have tasks, and the current one, which is the last.
-    package private(set) var generations: [Generation]
-    package private(set) var records: [BackgroundRecord] = []
+    private(set) var generations: [Generation]
+    private(set) var records: [BackgroundRecord] = []
     /// The highest number that was used.
-    package private(set) var lastNumber = 0
+    private(set) var lastNumber = 0
     /// Increases with each change, so that a changed journal is recognized without comparing all records.
     private(set) var revision = Revision()
 
-    package init(identifier: String, token: String, options: BackgroundOptions) {
+    init(identifier: String, token: String, options: BackgroundOptions) {
         self.identifier = identifier
         self.token = token
         generations = [Generation(number: 0, options: options)]
@@ -60,7 +60,7 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     }
 
     /// The generation in which new tasks are started.
-    package var current: Generation {
+    var current: Generation {
         guard let last = generations.last else { preconditionFailure("a journal has no generation") }
         return last
     }
@@ -68,37 +68,37 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     /// Whether nothing would be lost if the journal were removed.
     ///
     /// Without the files that the app has received already, a request would only fetch one of them again.
-    package var isEmpty: Bool { records.allSatisfy { !$0.isPending && !$0.deliveries.isEmpty && !$0.hasUsefulBytes } }
+    var isEmpty: Bool { records.allSatisfy { !$0.isPending && !$0.deliveries.isEmpty && !$0.hasUsefulBytes } }
 
-    package subscript(id: Int) -> BackgroundRecord? {
+    subscript(id: Int) -> BackgroundRecord? {
         index(of: id).map { records[$0] }
     }
 
     /// Returns the record of the same resource that can serve another request.
-    package func record(of resource: BackgroundResource) -> BackgroundRecord? {
+    func record(of resource: BackgroundResource) -> BackgroundRecord? {
         let key = resource.key
         return records.last { $0.resource.name == resource.name && $0.resource.key == key }
     }
 
     /// Returns the name of the task of a record's current attempt.
-    package func taskName(of record: BackgroundRecord) -> DaemonTaskName {
+    func taskName(of record: BackgroundRecord) -> DaemonTaskName {
         DaemonTaskName(journal: token, record: record.id, attempt: record.attempt)
     }
 
     /// Returns the record whose current attempt has this name, or nil if the name is of an earlier attempt.
-    package func record(for name: DaemonTaskName) -> BackgroundRecord? {
+    func record(for name: DaemonTaskName) -> BackgroundRecord? {
         guard name.journal == token, let record = self[name.record], record.attempt == name.attempt else { return nil }
         return record
     }
 
     /// The number of tasks that were handed over.
-    package var handedOverCount: Int { records.count(where: \.isHandedOver) }
+    var handedOverCount: Int { records.count(where: \.isHandedOver) }
 
     /// The names of all files in the spool that are in use.
-    package var fileNames: Set<String> { records.reduce(into: []) { $0.formUnion($1.fileNames) } }
+    var fileNames: Set<String> { records.reduce(into: []) { $0.formUnion($1.fileNames) } }
 
     /// The generations whose session has to exist: those that have tasks, and the current one if anything is recorded.
-    package var liveGenerations: [Generation] {
+    var liveGenerations: [Generation] {
         let used = Set(records.filter(\.isHandedOver).map(\.generation))
         return generations.filter { used.contains($0.number) || $0.number == current.number && !isEmpty }
     }

@@ -27,7 +27,7 @@ extension BackgroundRecord {
         case retryCount = "retryCount"
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             id: try container.decode(Int.self, forKey: .id),
@@ -65,7 +65,7 @@ extension BackgroundRecord.HandOver {
         case networks = "networks"
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         self.init()
         let container = try decoder.container(keyedBy: CodingKeys.self)
         try container.read(.resumeData, into: &resumeData)
@@ -89,7 +89,7 @@ extension BackgroundResource {
         case networks = "networks"
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(url: try container.decode(String.self, forKey: .url))
         try container.read(.headers, into: &headers)
@@ -118,7 +118,7 @@ extension BackgroundDelivery {
         case subscribers = "subscribers"
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             id: try container.decode(Int.self, forKey: .id),
@@ -143,7 +143,7 @@ extension RecordedError {
         case isRetryable = "isRetryable"
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decode(String.self, forKey: .code)
         try container.read(.detail, into: &detail)
@@ -153,7 +153,7 @@ extension RecordedError {
 }
 
 extension BackgroundJournal {
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         var records: [BackgroundRecord] = []
         try container.read(.records, into: &records)
@@ -177,7 +177,7 @@ extension BackgroundJournal.Generation {
         case options = "options"
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         number = try container.decode(Int.self, forKey: .number)
         try container.read(.options, into: &options)

@@ -1,9 +1,9 @@
 /// One download as the journal records it: the requested resource, the destinations, and the stage of the transfer.
 ///
 /// The record contains no secrets: a request with secret headers is refused before it gets here.
-package struct BackgroundRecord: Sendable, Hashable, Codable {
+struct BackgroundRecord: Sendable, Hashable, Codable {
     /// The stage of a download.
-    package enum Stage: Sendable, Hashable, Codable {
+    enum Stage: Sendable, Hashable, Codable {
         /// No task of the download is with the system. The next one continues from the resume data, if there is any.
         case idle(resumeData: String?)
         /// A task of the current attempt was handed over to the system, or was about to be.
@@ -13,54 +13,54 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     }
 
     /// The properties of a task that was handed over.
-    package struct HandOver: Sendable, Hashable, Codable {
+    struct HandOver: Sendable, Hashable, Codable {
         /// The name of the file with the resume data that the task continues from, if any.
-        package var resumeData: String?
+        var resumeData: String?
         /// Whether the system is known to have accepted the task.
-        package var isConfirmed = false
+        var isConfirmed = false
         /// The URL of the task, which may be an earlier one of the resource.
-        package var url: String?
+        var url: String?
         /// The position of the first byte that the task requests, if it continues ``BackgroundRecord/base``.
-        package var offset: Int64?
+        var offset: Int64?
         /// The networks that the task may use; nil for all, as in journals of earlier versions.
-        package var networks: PermittedNetworks?
+        var networks: PermittedNetworks?
     }
 
     /// The number of the record, which is used once in a journal.
-    package let id: Int
+    let id: Int
     /// The requested resource.
-    package var resource: BackgroundResource
+    var resource: BackgroundResource
     /// The destinations that still need the file, whose outcome the app has not received yet, or which have the file.
-    package var deliveries: [BackgroundDelivery] = []
+    var deliveries: [BackgroundDelivery] = []
     /// The highest number of a delivery that was used.
-    package var lastDelivery = 0
+    var lastDelivery = 0
     /// The generation of the session that has the task.
-    package var generation = 0
+    var generation = 0
     /// The number of the last task.
-    package var attempt = 0
-    package var stage = Stage.idle(resumeData: nil)
+    var attempt = 0
+    var stage = Stage.idle(resumeData: nil)
     /// Whether the download is paused, or about to be when its task has been canceled.
-    package var isPaused = false
+    var isPaused = false
     /// The number of times that the download started anew because its bytes or its task were lost.
-    package var freshStartCount = 0
+    var freshStartCount = 0
     /// The number of failures that the download has left; it is refilled when bytes were kept.
     var retries: RetryBudget
     /// The time before which the next task does not start, in seconds since 1970.
-    package var notBefore: Int64?
+    var notBefore: Int64?
     /// The number of received bytes at the last change of the stage.
-    package var receivedByteCount: Int64 = 0
+    var receivedByteCount: Int64 = 0
     /// The URL that has replaced the resource's because a server had refused it.
-    package var freshURL: String?
+    var freshURL: String?
     /// The URL to which the resume data belongs.
-    package var resumeURL: String?
+    var resumeURL: String?
     /// The networks that a task which continues from the resume data may use; nil for all.
-    package var resumeNetworks: PermittedNetworks?
+    var resumeNetworks: PermittedNetworks?
     /// The first bytes, which another downloader has received.
-    package var base: BackgroundBase?
+    var base: BackgroundBase?
     /// The time from which no download needed the record, in seconds since 1970.
-    package var abandonedAt: Int64?
+    var abandonedAt: Int64?
 
-    package init(id: Int, resource: BackgroundResource, seed: UInt64 = 0) {
+    init(id: Int, resource: BackgroundResource, seed: UInt64 = 0) {
         self.id = id
         self.resource = resource
         retries = RetryBudget(seed: seed)
@@ -101,15 +101,15 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
 }
 
 /// The first bytes of a resource, which another downloader has received, in a file of the spool.
-package struct BackgroundBase: Sendable, Hashable, Codable {
-    package var fileName: String
-    package var byteCount: Int64
+struct BackgroundBase: Sendable, Hashable, Codable {
+    var fileName: String
+    var byteCount: Int64
     /// The strong entity tag under which the bytes were received, byte for byte.
-    package var entityTag: String
+    var entityTag: String
     /// The length of the resource, if it is known.
-    package var length: Int64?
+    var length: Int64?
 
-    package init(fileName: String, byteCount: Int64, entityTag: String, length: Int64?) {
+    init(fileName: String, byteCount: Int64, entityTag: String, length: Int64?) {
         self.fileName = fileName
         self.byteCount = byteCount
         self.entityTag = entityTag
@@ -128,22 +128,22 @@ package struct BackgroundBase: Sendable, Hashable, Codable {
 }
 
 /// A resource as the journal records it.
-package struct BackgroundResource: Sendable, Hashable, Codable {
-    package var url: String
+struct BackgroundResource: Sendable, Hashable, Codable {
+    var url: String
     /// The nonsecret headers, as name and value pairs.
-    package var headers: [[String]]
-    package var identity: String?
-    package var account: String?
+    var headers: [[String]]
+    var identity: String?
+    var account: String?
     /// The rank of the priority, where higher ones are handed over first.
-    package var priorityRank = 0
-    package var expectedByteCount: Int64?
+    var priorityRank = 0
+    var expectedByteCount: Int64?
     /// The time before which the transfer does not start, in seconds since 1970.
-    package var earliestBegin: Int64?
-    package var maximumRetryCount = 0
+    var earliestBegin: Int64?
+    var maximumRetryCount = 0
     /// The networks that a task may use.
-    package var networks = PermittedNetworks()
+    var networks = PermittedNetworks()
 
-    package init(url: String, headers: [[String]] = [], identity: String? = nil, account: String? = nil) {
+    init(url: String, headers: [[String]] = [], identity: String? = nil, account: String? = nil) {
         self.url = url
         self.headers = headers
         self.identity = identity
@@ -158,42 +158,42 @@ package struct BackgroundResource: Sendable, Hashable, Codable {
 }
 
 /// One destination of a download as the journal records it.
-package struct BackgroundDelivery: Sendable, Hashable, Codable {
-    package enum Outcome: Sendable, Hashable, Codable {
+struct BackgroundDelivery: Sendable, Hashable, Codable {
+    enum Outcome: Sendable, Hashable, Codable {
         /// The file is at this path.
         case placed(ContainerPath, BackgroundBodyInfo)
         case failed(RecordedError)
     }
 
     /// The number of the delivery in its record.
-    package let id: Int
+    let id: Int
     /// The destination: a file, or a directory in which the file's name is chosen.
-    package var destination: ContainerPath
-    package var choosesName: Bool
+    var destination: ContainerPath
+    var choosesName: Bool
     /// The caller's name for the file in a directory if the server suggests none; nil for the name from the URL.
-    package var defaultFileName: String?
+    var defaultFileName: String?
     /// The expected digest, as `algorithm=hex`.
-    package var checksum: String?
-    package var maximumByteCount: Int64?
+    var checksum: String?
+    var maximumByteCount: Int64?
     /// The attributes of the placed file.
-    package var attributes = FileAttributes()
+    var attributes = FileAttributes()
     /// The path that was chosen in the directory, recorded before the file gets its name.
-    package var chosenPath: ContainerPath?
-    package var outcome: Outcome?
+    var chosenPath: ContainerPath?
+    var outcome: Outcome?
     /// The time at which the app has received the placed file, in seconds since 1970.
     ///
     /// The delivery is kept for some time, so that the same request finds the file.
-    package var acknowledgedAt: Int64?
+    var acknowledgedAt: Int64?
     /// The downloads that the delivery serves.
-    package var subscribers: [Recipient] = []
+    var subscribers: [Recipient] = []
 
     /// One of the downloads that a delivery serves.
-    package struct Recipient: Sendable, Hashable, Codable {
-        package var id: DownloadID
-        package var userInfo: [String: String]
+    struct Recipient: Sendable, Hashable, Codable {
+        var id: DownloadID
+        var userInfo: [String: String]
     }
 
-    package init(
+    init(
         id: Int, destination: ContainerPath, choosesName: Bool = false, defaultFileName: String? = nil,
         checksum: String? = nil, maximumByteCount: Int64? = nil
     ) {
@@ -225,22 +225,22 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
 }
 
 /// A complete file in the spool.
-package struct ReceivedBody: Sendable, Hashable, Codable {
+struct ReceivedBody: Sendable, Hashable, Codable {
     /// The name of the file in the spool.
-    package var fileName: String
+    var fileName: String
     /// The inode number, by which a file that was already moved to its destination is recognized.
-    package var inode: UInt64
+    var inode: UInt64
     /// The time of the last modification, in nanoseconds since 1970; nil if the file was changed in the spool.
     ///
     /// A file system reuses the inode numbers of removed files, so the number alone doesn't identify the file.
-    package var modificationTime: Int64?
-    package var info: BackgroundBodyInfo
+    var modificationTime: Int64?
+    var info: BackgroundBodyInfo
     /// Whether the file may consist of the bytes of several responses, so that a wrong digest leads to a fresh start.
-    package var wasResumed: Bool?
+    var wasResumed: Bool?
     /// Whether the file contains only the bytes after the record's ``BackgroundRecord/base``.
-    package var isFragment: Bool?
+    var isFragment: Bool?
 
-    package init(fileName: String, inode: UInt64, info: BackgroundBodyInfo, wasResumed: Bool? = nil) {
+    init(fileName: String, inode: UInt64, info: BackgroundBodyInfo, wasResumed: Bool? = nil) {
         self.fileName = fileName
         self.inode = inode
         self.info = info
@@ -249,21 +249,21 @@ package struct ReceivedBody: Sendable, Hashable, Codable {
 }
 
 /// The properties of a complete file.
-package struct BackgroundBodyInfo: Sendable, Hashable, Codable {
-    package var byteCount: Int64
-    package var finalURL: String
-    package var contentType: String?
-    package var entityTag: String?
-    package var lastModified: String?
-    package var suggestedName: String?
+struct BackgroundBodyInfo: Sendable, Hashable, Codable {
+    var byteCount: Int64
+    var finalURL: String
+    var contentType: String?
+    var entityTag: String?
+    var lastModified: String?
+    var suggestedName: String?
     /// The inode number of a placed file.
-    package var inode: UInt64?
+    var inode: UInt64?
     /// The time of the last modification of a placed file, in nanoseconds since 1970.
-    package var modificationTime: Int64?
+    var modificationTime: Int64?
     /// The digest that the server stated, as `algorithm=hex`.
-    package var serverDigest: String?
+    var serverDigest: String?
 
-    package init(byteCount: Int64, finalURL: String) {
+    init(byteCount: Int64, finalURL: String) {
         self.byteCount = byteCount
         self.finalURL = finalURL
     }
@@ -276,14 +276,14 @@ package struct BackgroundBodyInfo: Sendable, Hashable, Codable {
 }
 
 /// An error as the journal records it, for a caller in a later process.
-package struct RecordedError: Sendable, Hashable, Codable, Error {
-    package var code: String
-    package var detail = ""
-    package var statusCode: Int?
-    package var isRetryable = false
+struct RecordedError: Sendable, Hashable, Codable, Error {
+    var code: String
+    var detail = ""
+    var statusCode: Int?
+    var isRetryable = false
 
     /// Creates the record of an error.
-    package init(_ error: DownloadError) {
+    init(_ error: DownloadError) {
         code = error.code.name
         detail = error.detail
         statusCode = error.statusCode
@@ -291,7 +291,7 @@ package struct RecordedError: Sendable, Hashable, Codable, Error {
     }
 
     /// The error that a caller receives.
-    package var error: DownloadError {
+    var error: DownloadError {
         DownloadError(
             DownloadError.Code(recordedName: code) ?? .connectionLost, detail, statusCode: statusCode,
             isRetryable: isRetryable)

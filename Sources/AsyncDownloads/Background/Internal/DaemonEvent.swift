@@ -1,5 +1,5 @@
 /// An event of a session after its callback has secured what would be lost: the file, or the resume data.
-package enum DaemonEvent: Sendable {
+enum DaemonEvent: Sendable {
     case progressed(DaemonTaskName, received: Int64, expected: Int64?)
     /// The body is in the spool.
     case finished(DaemonTaskName, Spool.Body)

@@ -2,15 +2,15 @@
 ///
 /// Descriptions are the only property by which tasks are matched with records: URLs change with redirects, and the
 /// numbers of tasks are reused.
-package struct DaemonTaskName: Sendable, Hashable {
+struct DaemonTaskName: Sendable, Hashable {
     /// The token of the journal, so that a task of a journal that was removed is not mistaken for one of this journal.
-    package let journal: String
+    let journal: String
     /// The number of the record in the journal.
-    package let record: Int
+    let record: Int
     /// The number of the attempt, so that a late event of a canceled task is not mistaken for one of its successor.
-    package let attempt: Int
+    let attempt: Int
 
-    package init(journal: String, record: Int, attempt: Int) {
+    init(journal: String, record: Int, attempt: Int) {
         self.journal = journal
         self.record = record
         self.attempt = attempt
@@ -20,10 +20,10 @@ package struct DaemonTaskName: Sendable, Hashable {
     private static let prefix = "async-downloads/1"
 
     /// The text that is given to the service.
-    package var text: String { "\(Self.prefix)/\(journal)/\(record)/\(attempt)" }
+    var text: String { "\(Self.prefix)/\(journal)/\(record)/\(attempt)" }
 
     /// Parses the text of a task; nil if it has none, or if this version of the package has not written it.
-    package init?(_ text: String?) {
+    init?(_ text: String?) {
         guard let text, text.utf8.count <= 200 else { return nil }
         let words = text.split(separator: "/", omittingEmptySubsequences: false)
         guard words.count == 5, "\(words[0])/\(words[1])" == Self.prefix, !words[2].isEmpty,

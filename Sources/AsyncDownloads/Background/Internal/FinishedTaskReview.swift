@@ -4,9 +4,9 @@ internal import Foundation
 ///
 /// A task "finishes" even if the server responded with an error, and tasks that continued from resume data have
 /// produced files without their first bytes. The head and the length decide before anything else happens with the file.
-package struct FinishedTaskReview: Sendable {
+struct FinishedTaskReview: Sendable {
     /// The result of the review.
-    package enum Verdict: Sendable {
+    enum Verdict: Sendable {
         /// The file is the whole representation, as far as its head can prove.
         case whole(BackgroundBodyInfo)
         /// The file is the part after the base of the request, and both together are the whole representation.
@@ -27,7 +27,7 @@ package struct FinishedTaskReview: Sendable {
     /// The first bytes, which the request of the task continues.
     var base: BackgroundBase?
 
-    package func verdict(on body: Spool.Body) -> Verdict {
+    func verdict(on body: Spool.Body) -> Verdict {
         if let error = finalURLError(body.head.url) { return .failed(error) }
         let head = body.head.responseHead
         if let base, [206, 412, 416].contains(head.status.code) { return fragment(body, head, after: base) }

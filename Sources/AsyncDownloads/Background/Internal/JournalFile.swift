@@ -2,9 +2,9 @@
 ///
 /// The file is replaced as a whole and synced, including its name. A file that cannot be read is never taken for an
 /// empty one: before the first unlock of a device, for example, reading fails although downloads are recorded.
-package struct JournalFile: Sendable {
+struct JournalFile: Sendable {
     /// The result of reading the file.
-    package enum Reading: Sendable {
+    enum Reading: Sendable {
         /// The file does not exist, so no download is recorded.
         case missing
         case journal(BackgroundJournal)
@@ -14,20 +14,20 @@ package struct JournalFile: Sendable {
 
     private static let kind = "journal"
     /// The size of the largest file that is read; a record has less than a kilobyte.
-    package static let maximumSize = 256 << 20
+    static let maximumSize = 256 << 20
 
     let disk: any FileSystem
     let path: String
     private let limit: Int
 
-    package init(disk: any FileSystem, path: String, limit: Int = Self.maximumSize) {
+    init(disk: any FileSystem, path: String, limit: Int = Self.maximumSize) {
         self.disk = disk
         self.path = path
         self.limit = limit
     }
 
     /// Reads the file.
-    package func read() -> Reading {
+    func read() -> Reading {
         let bytes: [UInt8]
         do throws(FileFailure) {
             bytes = try disk.contents(of: path, limit: limit)
@@ -62,7 +62,7 @@ package struct JournalFile: Sendable {
     }
 
     /// Replaces the contents, which are durable when this function returns.
-    package func write(_ journal: BackgroundJournal) throws(DownloadError) {
+    func write(_ journal: BackgroundJournal) throws(DownloadError) {
         let bytes: [UInt8]
         do {
             bytes = try CheckedDocument.encode(journal, kind: Self.kind, version: BackgroundJournal.format)

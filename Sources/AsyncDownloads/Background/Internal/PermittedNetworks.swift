@@ -1,11 +1,11 @@
 /// The networks that the task of a download may use, as the journal records them.
-package struct PermittedNetworks: Sendable, Hashable, Codable {
-    package var allowsCellular = true
-    package var allowsExpensive = true
-    package var allowsConstrained = true
+struct PermittedNetworks: Sendable, Hashable, Codable {
+    var allowsCellular = true
+    var allowsExpensive = true
+    var allowsConstrained = true
 
     /// Permits all networks.
-    package init() {}
+    init() {}
 
     init(_ access: NetworkAccess) {
         allowsCellular = access.allowsCellular

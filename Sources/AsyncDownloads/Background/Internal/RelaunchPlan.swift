@@ -2,9 +2,9 @@
 ///
 /// The decision depends on the journal, the tasks that the system lists, and the events that have arrived. It has no
 /// effects: the same inputs give the same plan.
-package struct RelaunchPlan: Sendable, Hashable {
+struct RelaunchPlan: Sendable, Hashable {
     /// The condition of one download.
-    package enum Verdict: Sendable, Hashable {
+    enum Verdict: Sendable, Hashable {
         /// Its task is with the system.
         case running(receivedByteCount: Int64, expectedByteCount: Int64?)
         /// A file arrived, whatever its response says.
@@ -19,23 +19,23 @@ package struct RelaunchPlan: Sendable, Hashable {
     }
 
     /// A task of the system that belongs to an earlier attempt of a record.
-    package struct StaleTask: Sendable, Hashable {
-        package let name: DaemonTaskName
-        package let generation: Int
+    struct StaleTask: Sendable, Hashable {
+        let name: DaemonTaskName
+        let generation: Int
     }
 
     /// The verdicts by the number of the record.
-    package private(set) var verdicts: [Int: Verdict] = [:]
+    private(set) var verdicts: [Int: Verdict] = [:]
     /// The tasks that are to be canceled, because a later attempt has replaced them.
-    package private(set) var stale: [StaleTask] = []
+    private(set) var stale: [StaleTask] = []
     /// The number of tasks that this journal does not know, which are left alone.
-    package private(set) var foreignCount = 0
+    private(set) var foreignCount = 0
 
     /// Whether every download has a final verdict.
-    package var isDecided: Bool { !verdicts.values.contains(.undecided) }
+    var isDecided: Bool { !verdicts.values.contains(.undecided) }
 
     /// The numbers of the records with a verdict, in order.
-    package func records(_ verdict: Verdict) -> [Int] { verdicts.filter { $0.value == verdict }.keys.sorted() }
+    func records(_ verdict: Verdict) -> [Int] { verdicts.filter { $0.value == verdict }.keys.sorted() }
 
     /// Makes a plan.
     ///
@@ -44,7 +44,7 @@ package struct RelaunchPlan: Sendable, Hashable {
     ///   - events: The events that have arrived, in order; files and resume data that an earlier process has left in
     ///     the spool count as events.
     ///   - isEverythingDelivered: Whether no other event about a task of an earlier process can arrive.
-    package init(
+    init(
         _ journal: BackgroundJournal, tasks: [(generation: Int, task: DaemonTask)], events: [DaemonEvent],
         isEverythingDelivered: Bool
     ) {

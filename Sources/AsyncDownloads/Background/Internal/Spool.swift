@@ -3,15 +3,15 @@
 /// The system removes a finished file when its callback returns. The callback therefore only moves the file here, next
 /// to a small file with the head of the response. Whether the file can be used is decided later, possibly by another
 /// process.
-package struct Spool: Sendable {
+struct Spool: Sendable {
     /// A file that was moved into the spool, and the head of the response that it came with.
-    package struct Body: Sendable, Hashable {
-        package var fileName: String
-        package var inode: UInt64
+    struct Body: Sendable, Hashable {
+        var fileName: String
+        var inode: UInt64
         /// The time of the last modification, in nanoseconds since 1970.
-        package var modificationTime: Int64
-        package var byteCount: Int64
-        package var head: DaemonResponseHead
+        var modificationTime: Int64
+        var byteCount: Int64
+        var head: DaemonResponseHead
     }
 
     private static let headKind = "head"
@@ -22,7 +22,7 @@ package struct Spool: Sendable {
     let disk: any FileSystem
     let directory: String
 
-    package init(disk: any FileSystem, directory: String) {
+    init(disk: any FileSystem, directory: String) {
         self.disk = disk
         self.directory = directory
     }

@@ -62,7 +62,7 @@ package struct DaemonTaskRequest: Sendable, Hashable {
     package var expectedByteCount: Int64?
     /// The networks that the task may use; a task that continues from resume data keeps the networks of the earlier
     /// task.
-    package var networks = PermittedNetworks()
+    var networks = PermittedNetworks()
 
     package init(
         description: String, url: URL, headers: HeaderFields = [:], resumeData: Data? = nil,

@@ -9,7 +9,7 @@ package struct ReprDigest: Sendable, Hashable {
     package let checksums: [Checksum]
 
     /// The value of the `Want-Repr-Digest` field to send (RFC 9530, 4): both algorithms, with SHA-256 preferred.
-    package static let preference = "sha-256=10, sha-512=9"
+    static let preference = "sha-256=10, sha-512=9"
 
     /// Reads the `Repr-Digest` fields; `nil` if they contain no usable digest.
     package init?(_ headers: HeaderFields) {
@@ -41,7 +41,7 @@ package struct ReprDigest: Sendable, Hashable {
     }
 
     /// Returns whether another response states one of these digests, which proves that it has the same representation.
-    package func agrees(with other: [Checksum]) -> Bool { checksums.contains(where: other.contains) }
+    func agrees(with other: [Checksum]) -> Bool { checksums.contains(where: other.contains) }
 
     /// Returns whether the digests prove that another response has a different representation.
     ///

@@ -28,12 +28,12 @@ extension HeaderFields {
     }
 
     /// Returns whether a field of this name is a credential, which a caller can't declare to be public.
-    package static func isCredential(_ name: String) -> Bool { credentialNames.contains(name.asciiLowercased()) }
+    static func isCredential(_ name: String) -> Bool { credentialNames.contains(name.asciiLowercased()) }
 
     /// Returns whether a field in a record may have been written by this package.
     ///
     /// The package never records malformed fields, credentials, or fields with reserved names.
-    package static func mayBeRecorded(_ name: String, _ value: String) -> Bool {
+    static func mayBeRecorded(_ name: String, _ value: String) -> Bool {
         let field = HeaderFields([(name: name, value: value)])
         return field.firstInvalidField() == nil && !isCredential(name) && !isReserved(name)
     }
@@ -56,7 +56,7 @@ extension HeaderFields {
     /// The lowercase names of the fields that aren't on the package's own list of public names.
     ///
     /// If all fields are public, these are the names that a caller has declared as public.
-    package var declaredNames: Set<String> { Set(map { $0.name.asciiLowercased() }).subtracting(Self.publicNames) }
+    var declaredNames: Set<String> { Set(map { $0.name.asciiLowercased() }).subtracting(Self.publicNames) }
 
     /// Returns the first field that must not be sent and the reason; `nil` if all fields are well formed.
     ///
@@ -77,7 +77,7 @@ extension HeaderFields {
     /// A description of the first field that must not be sent, suitable for a log; `nil` if all are well formed.
     ///
     /// A malformed name isn't part of the description, because it may consist of lines that contain a secret.
-    package var firstFieldFault: String? {
+    var firstFieldFault: String? {
         guard let (name, reason) = firstInvalidField() else { return nil }
         return name.utf8.allSatisfy(\.isTokenCharacter) ? "header \(name): \(reason)" : "invalid header: \(reason)"
     }
@@ -102,7 +102,7 @@ extension HeaderFields {
 
 extension HeaderFields {
     /// The value of a field that HTTP allows to have only one value (RFC 9110, 5.3).
-    package enum Singleton: Sendable, Hashable {
+    enum Singleton: Sendable, Hashable {
         /// No field has this name.
         case absent
         /// The field has this value; identical repetitions count once.
@@ -124,7 +124,7 @@ extension HeaderFields {
     /// Returns the single value of the fields with this name.
     ///
     /// Values are compared byte for byte, without surrounding white space.
-    package func singleton(_ name: String) -> Singleton {
+    func singleton(_ name: String) -> Singleton {
         var values = lazyValues(for: name).makeIterator()
         guard let first = values.next() else { return .absent }
         while let other = values.next() {

@@ -3,35 +3,35 @@
 /// Bytes of two representations are never combined: when the representation changes, the received bytes are discarded.
 /// If the caller's policy permits bytes with different validators to count as one representation, ``unverifiedFrom``
 /// records the position of the first byte with the second validator.
-package struct Representation: Sendable, Hashable {
+struct Representation: Sendable, Hashable {
     /// The URL that delivered the bytes, after redirects; it may contain a signature, so it is never logged.
-    package var finalURL: String
+    var finalURL: String
     /// The strong validator; without one, the download can't be resumed.
-    package var validator: Validator?
+    var validator: Validator?
     /// The length of the complete representation in bytes, if the server has stated it.
-    package var length: Int64?
+    var length: Int64?
     /// The content coding of the bytes other than identity; bytes with a coding are never resumed.
-    package var contentCoding: String?
+    var contentCoding: String?
     /// The media type as received.
-    package var contentType: String?
+    var contentType: String?
     /// The sanitized file name that the `Content-Disposition` field suggests.
-    package var suggestedName: String?
+    var suggestedName: String?
     /// The value of the `Last-Modified` field as received.
-    package var lastModified: String?
+    var lastModified: String?
     /// The digests that the server has stated for the whole representation, if any (RFC 9530).
-    package var digests: [Checksum]?
+    var digests: [Checksum]?
     /// The position of the first byte with another validator; from there on, only the expected digest proves the bytes.
-    package var unverifiedFrom: Int64?
+    var unverifiedFrom: Int64?
     /// Whether the bytes came from a URL other than the request's, whose server has not confirmed the object yet.
-    package var cameFromDifferentURL = false
+    var cameFromDifferentURL = false
     /// Whether the bytes were received by something other than this package, and no server has confirmed them yet.
-    package var isImported = false
+    var isImported = false
     /// Whether the bytes may have been received with credentials that differ from the present request's.
     ///
     /// The value is determined when a partial file is opened. It isn't recorded.
-    package var hasUnverifiedCredentials = false
+    var hasUnverifiedCredentials = false
 
-    package init(
+    init(
         finalURL: String, validator: Validator? = nil, length: Int64? = nil, contentCoding: String? = nil,
         contentType: String? = nil, suggestedName: String? = nil, lastModified: String? = nil,
         digests: [Checksum]? = nil

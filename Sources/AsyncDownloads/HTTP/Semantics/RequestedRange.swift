@@ -1,7 +1,7 @@
 /// The bytes that an exchange requests, and the condition that the request contains.
-package struct RequestedRange: Sendable, Hashable {
+struct RequestedRange: Sendable, Hashable {
     /// The condition under which the server sends the range.
-    package enum Condition: Sendable, Hashable {
+    enum Condition: Sendable, Hashable {
         /// The request is unconditional.
         case none
         /// The server sends the range if the validator matches, otherwise the whole body (RFC 9110, 13.1.5).
@@ -14,21 +14,21 @@ package struct RequestedRange: Sendable, Hashable {
     }
 
     /// The requested range; `nil` for the whole representation, which is requested without a `Range` field.
-    package var range: ByteRange?
+    var range: ByteRange?
     /// The condition that the request contains.
-    package var condition: Condition
+    var condition: Condition
 
     /// The whole representation, without a condition.
-    package static let everything = Self(range: nil, condition: .none)
+    static let everything = Self(range: nil, condition: .none)
 
     /// The position of the first requested byte.
-    package var start: Int64 { range?.first ?? 0 }
+    var start: Int64 { range?.first ?? 0 }
 
     /// Whether the request contains the position of the last byte.
-    package var isBounded: Bool { range?.last != nil }
+    var isBounded: Bool { range?.last != nil }
 
     /// Whether the server is asked to send the representation only if it has changed.
-    package var isRevalidation: Bool { if case .ifNoneMatch = condition { true } else { false } }
+    var isRevalidation: Bool { if case .ifNoneMatch = condition { true } else { false } }
 
     /// Returns the range that continues a representation at `position`, in segments of `window` bytes if given.
     ///
@@ -36,7 +36,7 @@ package struct RequestedRange: Sendable, Hashable {
     /// request uses `If-Match`: a whole body is useless for a segment in the middle, and the engine couldn't hold it
     /// back (rule 8). Without a condition, the response itself has to prove that it continues the bytes (rules 34 and
     /// 35).
-    package static func continuing(
+    static func continuing(
         at position: Int64, validator: Validator?, window: Int64?, isConditional: Bool = true
     ) -> Self {
         guard position > 0 else {
@@ -60,14 +60,14 @@ package struct RequestedRange: Sendable, Hashable {
     ///   - range: The positions of the part.
     ///   - validator: The strong validator of the file; `nil` if the file has none, or if the server doesn't understand
     ///     the condition. In these cases, the response has to prove that it belongs to the same object.
-    package static func segment(_ range: Range<Int64>, validator: Validator?) -> Self {
+    static func segment(_ range: Range<Int64>, validator: Validator?) -> Self {
         Self(
             range: ByteRange(first: range.lowerBound, last: range.upperBound - 1),
             condition: validator.map { .ifMatch($0) } ?? .none)
     }
 
     /// The header fields that request the range under the condition (rules 1 to 7, and 62).
-    package var fields: HeaderFields {
+    var fields: HeaderFields {
         var fields: HeaderFields = [:]
         if let range { fields["Range"] = range.headerValue }
         switch condition {

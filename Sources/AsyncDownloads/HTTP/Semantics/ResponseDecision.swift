@@ -1,5 +1,5 @@
 /// The meaning of a response's head for the request that the response answers.
-package enum ResponseDecision: Sendable, Hashable {
+enum ResponseDecision: Sendable, Hashable {
     /// The body continues the received bytes.
     case append(Continuation)
     /// The body contains the representation from its first byte to `end`, or to an unknown position if `end` is nil.
@@ -18,17 +18,17 @@ package enum ResponseDecision: Sendable, Hashable {
     case fail(Failure)
 
     /// A body that continues the received bytes.
-    package struct Continuation: Sendable, Hashable {
+    struct Continuation: Sendable, Hashable {
         /// The number of bytes to skip, because the server began at a position before the requested one.
-        package var skipped: Int64
+        var skipped: Int64
         /// The position after the last byte that the head declares for the body.
-        package var end: Int64
+        var end: Int64
         /// The representation, updated with the metadata in the head.
-        package var representation: Representation
+        var representation: Representation
     }
 
     /// The change of a request that is repeated.
-    package enum Change: Sendable, Hashable {
+    enum Change: Sendable, Hashable {
         /// The whole representation is requested, and the received bytes are discarded for this reason.
         case everything(RestartReason)
         /// All remaining bytes are requested in one exchange, because the server doesn't support bounded ranges.
@@ -40,19 +40,19 @@ package enum ResponseDecision: Sendable, Hashable {
     }
 
     /// The reason why an exchange failed.
-    package struct Failure: Sendable, Hashable {
+    struct Failure: Sendable, Hashable {
         /// The code of the error.
-        package var code: DownloadError.Code
+        var code: DownloadError.Code
         /// Additional information for the error's description; may be empty.
-        package var detail: String
+        var detail: String
         /// Whether the same request may succeed later.
-        package var isRetryable: Bool
+        var isRetryable: Bool
         /// The time that the server asks to wait before a retry.
-        package var retryAfter: Duration?
+        var retryAfter: Duration?
         /// Whether the server's handling of ranges caused the failure, so that a request without a range may succeed.
-        package var blamesRange: Bool
+        var blamesRange: Bool
 
-        package init(
+        init(
             _ code: DownloadError.Code, _ detail: String, isRetryable: Bool = false, retryAfter: Duration? = nil,
             blamesRange: Bool = false
         ) {
@@ -66,7 +66,7 @@ package enum ResponseDecision: Sendable, Hashable {
 }
 
 /// The meaning of a response's head for a request that compares received bytes with the server's.
-package enum ComparisonDecision: Sendable, Hashable {
+enum ComparisonDecision: Sendable, Hashable {
     /// The body is compared up to the position `end`, without its first `skipped` bytes.
     case compare(skipped: Int64, end: Int64)
     /// The server's digest of the whole representation equals the recorded one, so no byte has to be compared.

@@ -1,6 +1,6 @@
 extension ResponseInterpreter {
     /// Returns what `head` means for a request that compares received bytes with the server's bytes.
-    package func decideComparison(_ head: ResponseHead) -> ComparisonDecision {
+    func decideComparison(_ head: ResponseHead) -> ComparisonDecision {
         guard head.status.code == 206 else {
             if head.status.code == 416 { return .otherwise(.retryRequest(.everything(.rangeNotSatisfiable))) }
             guard head.status.code == 200 || head.status.code == 203 else { return .otherwise(decide(head)) }

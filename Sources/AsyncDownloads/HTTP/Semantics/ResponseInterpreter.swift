@@ -1,31 +1,31 @@
 /// The interpretation of a response for a download (RFC 9110, 13 to 15; the numbered rules of resumption).
-package struct ResponseInterpreter: Sendable {
+struct ResponseInterpreter: Sendable {
     /// The range that was requested.
-    package var requested: RequestedRange
+    var requested: RequestedRange
     /// The representation of the received bytes; `nil` if no bytes were received.
-    package var known: Representation?
+    var known: Representation?
     /// The number of bytes that were received, counted from the first byte of the file.
-    package var received: Int64
+    var received: Int64
     /// The URL that responded.
-    package var url: String
+    var url: String
     /// Whether the engine decodes content codings.
-    package var decodesContent: Bool
+    var decodesContent: Bool
     /// The time when the response arrived.
-    package var date: HTTPDate
+    var date: HTTPDate
     /// Whether a validator or a digest in the response has to prove that the response continues the received bytes.
     ///
     /// The value is true if the bytes came from another URL, for example. A response without either is then not
     /// accepted, even if the request had a condition.
-    package var requiresVerification: Bool
+    var requiresVerification: Bool
     /// Whether the same range may be requested again without a condition; a transfer does this at most once.
-    package var mayDropCondition: Bool
+    var mayDropCondition: Bool
     /// Whether a part with another validator is accepted if the length is the same, because a digest proves the file
     /// later (rule 35).
-    package var toleratesChange: Bool
+    var toleratesChange: Bool
     /// The representation of the files at the destinations, if the request asks whether it has changed.
-    package var existing: Representation?
+    var existing: Representation?
 
-    package init(
+    init(
         requested: RequestedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool,
         date: HTTPDate,
         requiresVerification: Bool = false, mayDropCondition: Bool = false, toleratesChange: Bool = false,
@@ -44,7 +44,7 @@ package struct ResponseInterpreter: Sendable {
     }
 
     /// Returns what `head` means for the requested range.
-    package func decide(_ head: ResponseHead) -> ResponseDecision {
+    func decide(_ head: ResponseHead) -> ResponseDecision {
         switch head.status.code {
         case 200...206 where !decodesContent && head.headers.hasUnknownTransferCoding:
             .fail(.init(.malformedResponse, "the body has an unknown transfer coding"))

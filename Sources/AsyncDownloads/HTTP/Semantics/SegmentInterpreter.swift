@@ -4,21 +4,21 @@
 /// and the response itself has to prove that it belongs to the same object. A condition in the request doesn't count as
 /// a proof, because the bytes of two objects would be combined if a server ignored it. A part that isn't accepted isn't
 /// lost: the other exchanges fetch its bytes.
-package struct SegmentInterpreter: Sendable {
+struct SegmentInterpreter: Sendable {
     /// The bounded range that was requested.
-    package var requested: RequestedRange
+    var requested: RequestedRange
     /// The representation of the received bytes.
-    package var known: Representation
+    var known: Representation
     /// The `ETag` field of the first response, if the representation has no strong validator.
-    package var weakTag: String?
+    var weakTag: String?
     /// Whether a checksum verifies the file, so that parts without a strong validator may be combined.
-    package var isChecksumExpected: Bool
+    var isChecksumExpected: Bool
     /// The URL that responded.
-    package var url: String
+    var url: String
     /// The time when the response arrived.
-    package var date: HTTPDate
+    var date: HTTPDate
 
-    package init(
+    init(
         requested: RequestedRange, known: Representation, weakTag: String? = nil, isChecksumExpected: Bool = false,
         url: String, date: HTTPDate
     ) {
@@ -31,7 +31,7 @@ package struct SegmentInterpreter: Sendable {
     }
 
     /// Returns what `head` means for the requested range.
-    package func decide(_ head: ResponseHead) -> SegmentDecision {
+    func decide(_ head: ResponseHead) -> SegmentDecision {
         switch head.status.code {
         case 206: decidePartial(head)
         case 200, 203: .ignoresRanges
@@ -111,7 +111,7 @@ package struct SegmentInterpreter: Sendable {
 }
 
 /// The meaning of a response's head for an exchange that fetches a part of a file while other exchanges fetch the rest.
-package enum SegmentDecision: Sendable, Hashable {
+enum SegmentDecision: Sendable, Hashable {
     /// The body contains the requested bytes of the same object, up to this position.
     case accept(end: Int64)
     /// The object has another validator, length, or digest than the received bytes.

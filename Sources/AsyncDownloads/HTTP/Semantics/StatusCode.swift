@@ -19,7 +19,7 @@ package struct StatusCode: Sendable, Hashable {
     }
 
     /// Whether the server refuses a request because it receives too many (RFC 6585, 4; RFC 9110, 15.6.4).
-    package var asksForFewerRequests: Bool { code == 429 || code == 503 }
+    var asksForFewerRequests: Bool { code == 429 || code == 503 }
 
     /// Whether the same request may succeed later (rule 36).
     ///

@@ -67,7 +67,7 @@ package enum Validator: Sendable, Hashable {
     }
 
     /// Compares the `Last-Modified` field with the field of an earlier response, first as text and then as an instant.
-    package static func compareDate(
+    static func compareDate(
         of headers: HeaderFields, with expected: String, receivedAt now: HTTPDate? = nil
     ) -> Match {
         switch headers.singleton("Last-Modified") {

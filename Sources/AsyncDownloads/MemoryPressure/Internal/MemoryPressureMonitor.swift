@@ -1,5 +1,5 @@
 /// The port to a source of memory-pressure levels.
-package protocol MemoryPressureMonitor: Sendable {
+protocol MemoryPressureMonitor: Sendable {
     /// Calls `observer` when the level changes, and again for each additional sign of the same level, until stopped.
     ///
     /// The level before the first call is normal. Calls occur one at a time and in order, on the thread that detects
@@ -10,7 +10,7 @@ package protocol MemoryPressureMonitor: Sendable {
 }
 
 /// A watch of memory pressure that has started.
-package protocol MemoryPressureWatch: Sendable {
+protocol MemoryPressureWatch: Sendable {
     /// Ends the watch and releases its resources; later calls have no effect.
     ///
     /// This method doesn't wait. A call of the observer that was about to occur may still occur, and none follows it.

@@ -3,14 +3,14 @@ internal import Dispatch
 internal import Foundation
 
 /// The memory pressure that Dispatch reports, and UIKit where it exists.
-package struct SystemMemoryPressure: MemoryPressureMonitor {
+struct SystemMemoryPressure: MemoryPressureMonitor {
     private let time: any TimeSource
 
-    package init(time: any TimeSource) {
+    init(time: any TimeSource) {
         self.time = time
     }
 
-    package func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
+    func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
         let watch = SystemPressureWatch(time: time, observer: observer)
         let source = PressureEvents()
         #if canImport(UIKit) && !os(watchOS)

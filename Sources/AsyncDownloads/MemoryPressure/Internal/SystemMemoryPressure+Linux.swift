@@ -2,14 +2,14 @@
 internal import Foundation
 
 /// The memory pressure that the kernel or the service manager reports.
-package final class SystemMemoryPressure: MemoryPressureMonitor {
+final class SystemMemoryPressure: MemoryPressureMonitor {
     private let time: any TimeSource
     private let files: @Sendable () -> [PressureFile]
     private let log: @Sendable (String) -> Void
     private let hasLogged = Mutex(false)
 
     /// Creates a monitor of what the service manager names, of the control group, or of the whole system.
-    package convenience init(time: any TimeSource) {
+    convenience init(time: any TimeSource) {
         self.init(time: time, files: Self.candidates) { message in Log().debug(message) }
     }
 
@@ -26,7 +26,7 @@ package final class SystemMemoryPressure: MemoryPressureMonitor {
         self.log = log
     }
 
-    package func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
+    func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
         let watch = SystemPressureWatch(time: time, observer: observer)
         let descriptors = firstDescriptors()
         guard !descriptors.isEmpty else { return watch }

@@ -2,12 +2,12 @@ internal import Foundation
 
 extension ResumeData {
     /// The positions of the bytes that the temporary file contains.
-    package var received: IntervalSet { IntervalSet(0..<receivedByteCount) }
+    var received: IntervalSet { IntervalSet(0..<receivedByteCount) }
 
     /// The representation that resume data describes; its length isn't known.
     ///
     /// - Parameter responseDate: The date of the response; see ``validator(responseDate:)``.
-    package func representation(responseDate: HTTPDate? = nil) -> Representation {
+    func representation(responseDate: HTTPDate? = nil) -> Representation {
         Representation(
             finalURL: downloadURL.absoluteString, validator: validator(responseDate: responseDate),
             lastModified: lastModified)

@@ -56,7 +56,7 @@ extension RequestRecord: Codable {
         case subscribers = "subscribers"
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             url: try values.decode(String.self, forKey: .url),
@@ -74,7 +74,7 @@ extension RequestRecord: Codable {
         self.subscribers = subscribers.prefix(RecordedSubscriber.maximumCount).filter { ids.insert($0.id).inserted }
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(url, forKey: .url)
         try values.encode(headers, forKey: .headers)
@@ -104,7 +104,7 @@ extension Representation: Codable {
         case isImported = "isImported"
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             finalURL: try values.decode(String.self, forKey: .finalURL),
@@ -120,7 +120,7 @@ extension Representation: Codable {
         isImported = try values.decode(Bool.self, forKey: .isImported)
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(finalURL, forKey: .finalURL)
         try values.encode(validator, forKey: .validator)

@@ -3,7 +3,7 @@
 /// Only one thread at a time makes a decision about a name, in any spelling, including the work on disk. Therefore, a
 /// name that was found unused stays unused by this process. Against other processes, files are renamed in a way that
 /// fails if the new name exists.
-package final class DirectoryNames: Sendable {
+final class DirectoryNames: Sendable {
     /// A summary that distinguishes most files without reading them completely.
     struct Signature: Sendable, Hashable {
         var size: Int64
@@ -130,7 +130,7 @@ package final class DirectoryNames: Sendable {
     ///
     /// - Parameter capacity: The number of names that the record keeps at least; it keeps twice that number at most. A
     ///   dictionary with more than 49,152 entries would need twice the memory.
-    package init(capacity: Int = 49_000) {
+    init(capacity: Int = 49_000) {
         self.capacity = capacity
     }
 

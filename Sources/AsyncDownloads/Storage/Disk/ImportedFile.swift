@@ -1,25 +1,25 @@
 /// A file with bytes of a download that were not received by this store.
-package struct ImportedFile: Sendable {
-    package var path: String
+struct ImportedFile: Sendable {
+    var path: String
     /// The file, open for reading.
     ///
     /// The code that opened the file has to close it.
-    package var handle: OpenFile
+    var handle: OpenFile
     /// The file's information when it was checked, to detect whether the path still refers to it.
-    package var information: FileInformation
+    var information: FileInformation
     /// The representation of the bytes, as far as it is known.
-    package var representation: Representation
+    var representation: Representation
     /// The intervals that the file contains.
-    package var received: IntervalSet
+    var received: IntervalSet
     /// Whether the bytes are known to have been received with secret headers.
-    package var hasSecretHeaders: Bool
+    var hasSecretHeaders: Bool
     /// Whether an importer may remove the file when it is no longer needed, because a downloader created it as a
     /// temporary file.
     ///
     /// Any other file may be the caller's only copy.
-    package var isTemporary: Bool
+    var isTemporary: Bool
 
-    package init(
+    init(
         path: String, handle: OpenFile, information: FileInformation, representation: Representation,
         received: IntervalSet, hasSecretHeaders: Bool = false, isTemporary: Bool
     ) {
@@ -35,5 +35,5 @@ package struct ImportedFile: Sendable {
 
 extension Representation {
     /// Whether a server can be asked to prove that bytes belong to this representation.
-    package var isProvable: Bool { validator != nil && contentCoding == nil }
+    var isProvable: Bool { validator != nil && contentCoding == nil }
 }

@@ -5,7 +5,7 @@ extension PartialStore {
     ///   - path: The path of the finished file.
     ///   - targets: The destinations of the copies.
     ///   - location: The location of the file's former partial file, which determines the names of temporary files.
-    package func place(
+    func place(
         copyOf path: String, at targets: [PlacementTarget], for location: PartialLocation
     ) -> [PlacementOutcome] {
         do {

@@ -2,7 +2,7 @@ extension PartialStore {
     /// Measures the hidden files of this user in `directory`, without locking them.
     ///
     /// If the directory doesn't exist, the result is empty.
-    package func diskUsage(
+    func diskUsage(
         in directory: String, includingSubdirectories: Bool = false
     ) throws(DownloadError) -> DiskUsage {
         var usage = DiskUsage()

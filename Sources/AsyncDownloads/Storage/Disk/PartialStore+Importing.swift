@@ -7,7 +7,7 @@ extension PartialStore {
     ///
     /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has the partial file, or a disk error. In both
     ///   cases, neither the file nor the existing partial file is lost.
-    package func importFile(
+    func importFile(
         at location: PartialLocation, _ open: (any FileSystem) throws(DownloadError) -> ImportedFile
     ) throws(DownloadError) -> (unfinished: UnfinishedPartial, file: ImportedFile) {
         let file = try open(disk)
@@ -37,7 +37,7 @@ extension PartialStore {
     }
 
     /// Removes a file whose bytes were copied and confirmed, if it is temporary and unchanged.
-    package func removeImported(_ file: ImportedFile) {
+    func removeImported(_ file: ImportedFile) {
         // Another download may be using a new file at the same path by now.
         guard file.isTemporary, (try? disk.information(at: file.path))??.isUnchanged(since: file.information) == true
         else { return }

@@ -1,6 +1,6 @@
 extension PartialStore {
     /// Returns whether a partial file may exist at `location` on disk, without opening it.
-    package func holds(_ location: PartialLocation) -> Bool {
+    func holds(_ location: PartialLocation) -> Bool {
         (try? disk.information(at: names(of: location).checkpoint)) != nil
     }
 
@@ -14,7 +14,7 @@ extension PartialStore {
     ///   - former: Another location at which bytes of the resource may be.
     /// - Throws: ``DownloadError/Code/partialInUse`` while another process owns the partial file, or a disk error.
     ///   Existing files that cannot be used are not an error; ``PartialFile/finding`` reports them.
-    package func open(
+    func open(
         _ location: PartialLocation, continuing former: PartialLocation? = nil
     ) throws(DownloadError) -> PartialFile {
         let sources = otherLocations(than: location, former)
@@ -57,7 +57,7 @@ extension PartialStore {
 
     /// Opens the partial file at `location` to remove it, and removes the bytes of the resource in memory and at
     /// `former`.
-    package func openToDiscard(
+    func openToDiscard(
         _ location: PartialLocation, and former: PartialLocation?
     ) throws(DownloadError) -> PartialFile {
         _ = bodies?.take(location)
@@ -95,7 +95,7 @@ extension PartialStore {
     ///
     /// The call takes no longer than creating a file, whereas ``open(_:continuing:)`` may have to read or sync existing
     /// bytes.
-    package func openNew(_ location: PartialLocation) throws(DownloadError) -> PartialFile? {
+    func openNew(_ location: PartialLocation) throws(DownloadError) -> PartialFile? {
         if bodies?.holds(location) == true { return nil }
         if location.medium == .memory {
             guard !location.mayBeOnDisk || !holds(location) else { return nil }

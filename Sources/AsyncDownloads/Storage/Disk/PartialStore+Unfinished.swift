@@ -9,7 +9,7 @@ extension PartialStore {
     ///   - includingSubdirectories: Whether the directories below `directory` are searched as well.
     ///   - trustsDestinations: Whether absolute destinations are also accepted if only this user can write to
     ///     `directory`. In subdirectories, they are never accepted.
-    package func unfinished(
+    func unfinished(
         in directory: String, includingSubdirectories: Bool = false, trustsDestinations: Bool
     ) throws(DownloadError) -> [UnfinishedPartial] {
         var found: [UnfinishedPartial] = []
@@ -71,7 +71,7 @@ extension PartialStore {
     }
 
     /// Returns the partial file at `location` on disk without owning it, or nil if it does not exist or cannot be read.
-    package func unfinished(at location: PartialLocation) -> UnfinishedPartial? {
+    func unfinished(at location: PartialLocation) -> UnfinishedPartial? {
         let names = names(of: location)
         guard holds(location) else { return nil }
         return unfinished(names) { () throws(FileFailure) in try disk.names(in: names.directory) }

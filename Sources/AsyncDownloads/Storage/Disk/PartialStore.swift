@@ -17,7 +17,7 @@ package struct PartialStore: Sendable {
     /// The bodies of paused downloads in memory; nil if they are not kept.
     package var bodies: PartialBodyStore?
     /// The absolute path of the directory for bodies that have to leave memory.
-    package var spillDirectory = ""
+    var spillDirectory = ""
     /// The attributes of finished files.
     var attributes = FileAttributes()
     let syncs: SyncQueue
@@ -33,7 +33,7 @@ package struct PartialStore: Sendable {
     /// Creates a store that uses any file system.
     ///
     /// Without a `bootID`, only bytes that a checkpoint describes survive the end of the process.
-    package init(disk: any FileSystem, durability: Durability, bootID: String?, bufferedLength: Int64 = 0) {
+    init(disk: any FileSystem, durability: Durability, bootID: String?, bufferedLength: Int64 = 0) {
         self.disk = disk
         self.durability = durability
         self.bootID = bootID

@@ -216,8 +216,8 @@ struct Placement: Sendable {
 }
 
 /// A destination of a finished file.
-package struct PlacementTarget: Sendable {
-    package enum Place: Sendable, Hashable {
+struct PlacementTarget: Sendable {
+    enum Place: Sendable, Hashable {
         /// Exactly this path, where the file replaces an existing one.
         ///
         /// If `below` is not nil, the path is below that directory, and no directory in between may be a symbolic link.
@@ -231,21 +231,21 @@ package struct PlacementTarget: Sendable {
         case directory(String, name: String, isCallers: Bool, below: String? = nil)
     }
 
-    package var place: Place
+    var place: Place
     /// The URL of the destination, which may carry a permission of the user (a path doesn't).
     var url: URL?
     /// The key of the resource; nil for a file that doesn't belong to a resource.
     var resource: ResourceKey?
     /// The names that this process has used in directories.
-    package var names: DirectoryNames
+    var names: DirectoryNames
     /// The digest of the resource in the records of finished files; nil if they have no record.
     var recordedResource: ResourceDigest?
     /// Whether the file may replace another one.
-    package var replacesFiles = true
+    var replacesFiles = true
     /// Returns whether an existing file without a record may be replaced if it has the name that the caller chose.
     var mayReplaceUnrecorded: @Sendable (FileInformation) -> Bool = { _ in true }
     /// Returns whether no request of another resource names the path.
-    package var isFree: @Sendable (String) -> Bool
+    var isFree: @Sendable (String) -> Bool
 
     init(
         _ place: Place, resource: ResourceKey?, names: DirectoryNames, isFree: @escaping @Sendable (String) -> Bool
@@ -257,7 +257,7 @@ package struct PlacementTarget: Sendable {
     }
 
     /// Creates a target at exactly `path`, regardless of other files that this process places.
-    package init(path: String) {
+    init(path: String) {
         self.init(.path(path, below: nil), resource: nil, names: DirectoryNames(), isFree: { _ in true })
     }
 }
@@ -272,7 +272,7 @@ extension PlacementTarget.Place {
     }
 
     /// Returns whether the places have the same bytes; canonically equivalent names may belong to two files.
-    package static func == (left: Self, right: Self) -> Bool {
+    static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.path(let left, let leftTop), .path(let right, let rightTop)):
             left.hasSameBytes(as: right) && leftTop.map(ByteText.init) == rightTop.map(ByteText.init)

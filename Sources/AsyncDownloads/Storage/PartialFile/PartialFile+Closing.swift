@@ -6,10 +6,10 @@ extension PartialFile {
     /// - Returns: The bytes that the next opening would find: fewer than were written if the disk failed to save them,
     ///   and none if another owner has the partial file.
     @discardableResult
-    package func close() -> IntervalSet { end(keeping: true) }
+    func close() -> IntervalSet { end(keeping: true) }
 
     /// Releases the partial file and removes all its files.
-    package func discard() { end(keeping: false) }
+    func discard() { end(keeping: false) }
 
     /// Closes the partial file, and keeps the bytes that a checkpoint or a mark claims; returns them.
     @discardableResult
@@ -73,7 +73,7 @@ extension PartialFile {
     ///   - representation: The new representation.
     ///   - credentials: The secret headers with which the bytes are received; if nil, the headers that were last set
     ///     with ``useCredentials(_:)``.
-    package func begin(_ representation: Representation, with credentials: HeaderFields? = nil) throws(DownloadError) {
+    func begin(_ representation: Representation, with credentials: HeaderFields? = nil) throws(DownloadError) {
         do throws(FileFailure) {
             try whileOpen { () throws(FileFailure) in
                 if try !beginInMemory(representation, credentials) { try replaceFile(representation, credentials) }

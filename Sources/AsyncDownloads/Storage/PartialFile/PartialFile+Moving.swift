@@ -25,7 +25,7 @@ extension PartialFile {
     /// - Returns: False if nothing was moved, because the location has more bytes of the resource, or had marks that
     ///   can't be trusted, which are removed. If the caller then closes this partial file and opens the location, no
     ///   bytes are lost. True if the bytes are on disk, or if the partial file is closed.
-    package func move(to location: PartialLocation, replacingMore: Bool = false) throws(DownloadError) -> Bool {
+    func move(to location: PartialLocation, replacingMore: Bool = false) throws(DownloadError) -> Bool {
         guard isInMemory, withState({ !$0.isClosed }) else { return true }
         do {
             let location = location.onDisk

@@ -1,8 +1,8 @@
 /// The path of a placed file, or the reason why a target received none.
-package typealias PlacementOutcome = Result<String, DownloadError>
+typealias PlacementOutcome = Result<String, DownloadError>
 
 /// A closure that is called with the outcome for each target of a placement.
-package typealias PlacementCompletion = @Sendable ([PlacementOutcome]) -> Void
+typealias PlacementCompletion = @Sendable ([PlacementOutcome]) -> Void
 
 extension PartialFile {
     /// Places the finished file of `length` bytes at all targets and removes all files of the partial file.
@@ -18,7 +18,7 @@ extension PartialFile {
     ///   - isWanted: A closure that returns whether the file may still be placed. It is called after the bytes are
     ///     synced, before the first target receives a file. If it returns false, the result is empty, and the partial
     ///     file is kept.
-    package func place(
+    func place(
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: () -> Bool = { true }
     ) -> [PlacementOutcome] {
         do {
@@ -52,7 +52,7 @@ extension PartialFile {
     ///   - isWanted: A closure that returns whether the file may still be placed; it is called on any thread.
     ///   - completion: A closure that is called with the results if the function returns nil, once, on any thread.
     /// - Returns: The results; nil if `completion` is called with them.
-    package func place(
+    func place(
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
         completion: @escaping PlacementCompletion
     ) -> [PlacementOutcome]? {

@@ -1,8 +1,8 @@
-package import struct Foundation.Data
+internal import struct Foundation.Data
 
 extension PartialFile {
     /// Reads up to `buffer.count` bytes at `offset`, and returns the number of bytes read; 0 at the end of the file.
-    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
         if let count = withState({ $0.body?.read(into: buffer, at: offset) }) { return count }
         do {
             return try withFile { file throws(FileFailure) in
@@ -14,7 +14,7 @@ extension PartialFile {
     }
 
     /// Returns the first `length` bytes, which must all have been received.
-    package func contents(length: Int64) throws(DownloadError) -> Data {
+    func contents(length: Int64) throws(DownloadError) -> Data {
         if let bytes = withState({ $0.body?.prefix(length) }) { return bytes }
         var bytes = Data(count: Int(length))
         var filled = 0
@@ -32,7 +32,7 @@ extension PartialFile {
     }
 
     /// Returns whether the bytes at `offset` equal `bytes`.
-    package func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) -> Bool {
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) -> Bool {
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: min(bytes.count, 64 << 10), alignment: 16)
         defer { piece.deallocate() }
         var position = 0

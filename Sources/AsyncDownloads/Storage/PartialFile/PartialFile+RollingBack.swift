@@ -9,7 +9,7 @@ extension PartialFile {
     ///   - received: The intervals that remain.
     ///   - epoch: The number of rollbacks that were decided, including this one; nil if no mark or other rollback can
     ///     arrive out of order.
-    package func rollBack(to received: IntervalSet, epoch: Int? = nil) throws(DownloadError) {
+    func rollBack(to received: IntervalSet, epoch: Int? = nil) throws(DownloadError) {
         let checkpoint = withState { state in
             // A mark of the same epoch was decided after the rollback, so it is kept.
             if epoch != state.epoch {

@@ -3,7 +3,7 @@ extension PartialFile {
     ///
     /// Bytes of an in-memory body stay in memory, and are kept when the partial file is closed. If a sync fails, the
     /// partial file accepts no more bytes and has to be closed and opened again.
-    package func save(_ received: IntervalSet) throws(DownloadError) {
+    func save(_ received: IntervalSet) throws(DownloadError) {
         guard !isInMemory else { return withState { if $0.body != nil { $0.marked = received } } }
         do {
             try moveToFile()
@@ -25,7 +25,7 @@ extension PartialFile {
     }
 
     /// Sets the downloads of the bytes, which the next checkpoint records.
-    package func setSubscribers(_ subscribers: [RecordedSubscriber]) {
+    func setSubscribers(_ subscribers: [RecordedSubscriber]) {
         withState { $0.subscribers = subscribers }
     }
 
@@ -42,7 +42,7 @@ extension PartialFile {
     ///   - received: All received intervals.
     ///   - epoch: The number of rollbacks that were decided before the mark; nil if no other mark or rollback can
     ///     arrive out of order.
-    package func mark(_ received: IntervalSet, epoch: Int? = nil) {
+    func mark(_ received: IntervalSet, epoch: Int? = nil) {
         withState { state in
             guard state.failure == nil, state.body != nil || state.file != nil, state.admitsMark(received, epoch) else {
                 return

@@ -37,9 +37,9 @@ internal import Dispatch
 /// later successful sync proves nothing, because the system may have dropped the bytes. Therefore, after a failed sync,
 /// the partial file accepts no more bytes, its marks are rolled back, and the next opening finds only the bytes that
 /// the last checkpoint claims.
-package final class PartialFile: Sendable {
+final class PartialFile: Sendable {
     /// The result of opening the partial file; it does not change.
-    package let finding: PartialFinding
+    let finding: PartialFinding
 
     let store: PartialStore
     private let state: Mutex<State>
@@ -129,13 +129,13 @@ package final class PartialFile: Sendable {
     var medium: Medium { site.medium }
 
     /// Whether the partial file has no files on disk, not even a lock file.
-    package var isInMemory: Bool { medium == .memory }
+    var isInMemory: Bool { medium == .memory }
 
     /// The device number of the volume that holds the bytes, or nil if ``isInMemory``.
-    package var volume: UInt64? { lock?.volume }
+    var volume: UInt64? { lock?.volume }
 
     /// Whether any operation, not only saving, may wait until the disk has written many bytes.
-    package var waitsForDisk: Bool {
+    var waitsForDisk: Bool {
         let site = site
         return site.medium == .file && (store.synchronizes || site.volume == .other)
     }
@@ -143,7 +143,7 @@ package final class PartialFile: Sendable {
     /// Whether bytes may be written far beyond the others.
     ///
     /// If this is false, a gap would be filled with zeros, which takes memory, or as much time as writing the bytes.
-    package var allowsGaps: Bool {
+    var allowsGaps: Bool {
         let site = site
         return site.medium != .memory && site.volume != .diskWithoutGaps
     }
@@ -189,7 +189,7 @@ package final class PartialFile: Sendable {
     }
 
     /// Replaces the representation with newer metadata of the same object, and keeps the bytes.
-    package func updateRepresentation(_ representation: Representation) {
+    func updateRepresentation(_ representation: Representation) {
         withState { state in
             if state.isClosed { return }
             state.body?.representation = representation
@@ -198,7 +198,7 @@ package final class PartialFile: Sendable {
     }
 
     /// Writes all of `bytes` at `offset`.
-    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
         do {
             if try writeToMemory(bytes, at: offset) { return }
             try moveToFile()

@@ -82,7 +82,7 @@ package final class BackgroundSessions: Sendable {
     }
 
     /// Waits until the events of a system session have been processed; returns false if its identifier is unknown.
-    package func handleEvents(for systemIdentifier: String) async -> Bool {
+    func handleEvents(for systemIdentifier: String) async -> Bool {
         guard let (session, generation) = session(for: systemIdentifier) else { return false }
         await session.eventsDelivered(generation: generation)
         return true

@@ -1,8 +1,9 @@
-import AsyncDownloads
 import Foundation
 import LoopbackServer
 import TestSupport
 import Testing
+
+@testable import AsyncDownloads
 
 /// Tests of downloads to a disk that sometimes refuses to open files (rule 44).
 @Suite("A disk that refuses to open files", .endsWhenHung)
