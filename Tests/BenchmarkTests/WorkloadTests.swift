@@ -26,8 +26,8 @@ struct WorkloadTests {
         (
             ["--quick", "--files", "7", "--mebibytes", "3", "--workloads", "small-tls", "sha-256"],
             WorkloadSize(
-                files: 7, mebibytes: 3, delayedFiles: 300, limitedSeconds: 3, requestSeconds: 2, requestedFiles: 60,
-                origins: 200), 2
+                files: 7, mebibytes: 3, delayedFiles: 7, limitedSeconds: 3, requestSeconds: 2, requestedFiles: 60,
+                origins: 2), 2
         ),
     ])
     func `without a subcommand, the options are those of the comparison`(

@@ -8,7 +8,7 @@ internal import Testing
 /// Random sequences of launches and kills of an app, compared with invariants.
 @Suite(.endsWhenHung(minutes: 12))
 struct AppLivesTests {
-    @Test(arguments: Seeds.first(20))
+    @Test(arguments: Seeds.first(10))
     func `after random launches, kills, force-quits, reboots, and updates, each download has one correct outcome`(
         seed: UInt64
     ) async throws {

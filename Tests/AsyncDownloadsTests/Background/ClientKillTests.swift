@@ -13,7 +13,7 @@ struct ClientKillTests {
     /// The last file is not finished before the last kill, so no seed can end with fewer kills.
     private static let killsOfSeed = 10
 
-    @Test(arguments: Seeds.first(10))
+    @Test(arguments: Seeds.first(5))
     func `each file is in place once, each request has its outcome, and nothing is fetched twice`(
         seed: UInt64
     ) async throws {

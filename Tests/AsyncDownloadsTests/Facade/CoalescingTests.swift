@@ -9,9 +9,9 @@ import Testing
 struct CoalescingTests {
     private let content = Content(seed: 3, length: 100_000)
 
-    @Test(arguments: Engine.allCases)
-    func `a thousand concurrent downloads of a resource make one request`(_ engine: Engine) async throws {
-        try await TestEnvironment.with(engine) { environment async throws in
+    @Test
+    func `a thousand concurrent downloads of a resource make one request`() async throws {
+        try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let files = await withTaskGroup(of: Result<DownloadedFile, DownloadError>.self) { group in
                 for _ in 0..<1000 {

@@ -70,7 +70,11 @@ struct ConnectionCountTests {
         }
     }
 
-    @Test(arguments: Engine.allCases, [403, 404, 429, 503])
+    /// The engines and the statuses of refusals: each status with one engine, and 503 with all of them.
+    static let refusals: [(Engine, Int)] =
+        [403, 404, 429].map { (Engine.preferred, $0) } + Engine.allCases.map { ($0, 503) }
+
+    @Test(arguments: refusals)
     func `rule 58: refused connections neither fail the file nor use up a retry`(
         _ engine: Engine, _ status: Int
     ) async throws {

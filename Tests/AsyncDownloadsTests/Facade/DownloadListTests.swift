@@ -31,7 +31,7 @@ struct DownloadListTests {
         }
     }
 
-    /// Observes 1,000 downloads for each seed.
+    /// Observes 300 downloads for each seed.
     @Test(arguments: Seeds.first(1))
     func `a view that observes an item shows the final snapshot, each time`(seed: UInt64) async throws {
         try await SimulatedFixture.with(reply: { _, _ in .response(404) }) { fixture async throws in
@@ -62,7 +62,7 @@ struct DownloadListTests {
     @MainActor
     private func showAll(_ fixture: SimulatedFixture, _ seed: UInt64) async throws {
         let list = DownloadList(downloader: fixture.downloader)
-        let views = (0..<1000).map {
+        let views = (0..<300).map {
             View(list.add(fixture.request("https://a.example/\(seed)/\($0)")))
         }
         for view in views {

@@ -17,11 +17,9 @@ struct InjectionTests {
         ("Transfer-Encoding", "chunked"), ("content-length", "5"), ("Host", "other"), ("Connection", "close"),
     ]
 
-    @Test(arguments: Engine.allCases, fields)
-    func `a malformed header field is rejected and not reported`(
-        _ engine: Engine, _ field: (String, String)
-    ) async throws {
-        try await TestEnvironment.with(engine) { environment async throws in
+    @Test(arguments: fields)
+    func `a malformed header field is rejected and not reported`(_ field: (String, String)) async throws {
+        try await TestEnvironment.with { environment async throws in
             var request = environment.request("/one")
             request.headers.append(field.1, for: field.0)
             let error = await EventLog(of: environment.downloader.start(request)).error
@@ -43,9 +41,9 @@ struct InjectionTests {
         "javascript:alert(1)", "unix:///run/x", "HTTP+UNIX://HOST/one",
     ]
 
-    @Test(arguments: Engine.allCases, unusable)
-    func `a URL with an unusable scheme, host, or user is rejected`(_ engine: Engine, _ text: String) async throws {
-        try await TestEnvironment.with(engine) { environment async throws in
+    @Test(arguments: unusable)
+    func `a URL with an unusable scheme, host, or user is rejected`(_ text: String) async throws {
+        try await TestEnvironment.with { environment async throws in
             // A text that Foundation doesn't accept as a URL can't be requested.
             guard let url = URL(string: text.replacing("HOST", with: "127.0.0.1:\(environment.server.port)")) else {
                 return

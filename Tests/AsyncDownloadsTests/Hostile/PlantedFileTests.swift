@@ -90,11 +90,9 @@ struct PlantedFileTests {
         }
     }
 
-    @Test(arguments: Engine.allCases, PlantedFile.allCases)
-    func `rule 46: a destination is replaced, not written through`(
-        _ engine: Engine, _ planted: PlantedFile
-    ) async throws {
-        try await TestEnvironment.with(engine) { environment async throws in
+    @Test(arguments: PlantedFile.allCases)
+    func `rule 46: a destination is replaced, not written through`(_ planted: PlantedFile) async throws {
+        try await TestEnvironment.with { environment async throws in
             let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "v"))
             environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: cut)]]), at: "/one")
             let path = environment.directory.appending(path: "file.bin").path

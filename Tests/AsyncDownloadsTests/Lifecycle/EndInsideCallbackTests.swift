@@ -117,7 +117,7 @@ struct EndInsideCallbackTests {
             let downloader = Downloader(
                 configuration: configuration, transport: engine.makeTransport(), store: store,
                 time: SystemTimeSource())
-            for round in 0..<40 {
+            for round in 0..<15 {
                 let download = downloader.start(
                     DownloadRequest(
                         from: server.url("/file"), to: URL(fileURLWithPath: "\(directory.path)/\(round).bin")))

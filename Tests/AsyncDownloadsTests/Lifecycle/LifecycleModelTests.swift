@@ -6,7 +6,7 @@ import Testing
 /// Random sequences of commands for several downloads of several resources, compared with a model.
 @Suite(.endsWhenHung(minutes: 12))
 struct LifecycleModelTests {
-    @Test(arguments: Seeds.first(64, inGroupsOf: 8))
+    @Test(arguments: Seeds.first(32, inGroupsOf: 8))
     func `every subscriber observes what the life cycle model predicts`(
         _ seeds: Range<UInt64>
     ) async throws {

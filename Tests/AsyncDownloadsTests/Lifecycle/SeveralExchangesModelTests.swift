@@ -6,7 +6,7 @@ import Testing
 /// Random sequences of commands for downloads that share a transfer over several connections.
 @Suite(.endsWhenHung(minutes: 12))
 struct SeveralExchangesModelTests {
-    @Test(arguments: Seeds.first(24, inGroupsOf: 8))
+    @Test(arguments: Seeds.first(16, inGroupsOf: 8))
     func `rules 53 to 56: what has to hold for one connection holds for several`(_ seeds: Range<UInt64>) async throws {
         var largestCount = 0
         for seed in seeds {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.endsWhenHung(minutes: 12))
 struct SubscriberRunTests {
-    @Test(arguments: Seeds.first(128, inGroupsOf: 16))
+    @Test(arguments: Seeds.first(64, inGroupsOf: 16))
     func `each subscriber ends as its own limits, deadline, and pauses permit`(
         _ seeds: Range<UInt64>
     ) async throws {

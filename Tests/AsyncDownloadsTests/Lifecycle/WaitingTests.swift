@@ -34,7 +34,7 @@ struct WaitingTests {
         func shutdown() async {}
     }
 
-    @Test func `a thousand downloads waiting to retry hold no descriptors and no permits`() async throws {
+    @Test func `three hundred downloads waiting to retry hold no descriptors and no permits`() async throws {
         let (transport, disk, time) = (FailingTransport(.connectionLost), AuditingFileSystem(), ManualTimeSource())
         let directory = try TemporaryDirectory()
         var configuration = Downloader.Configuration()
@@ -42,7 +42,7 @@ struct WaitingTests {
         configuration.durability = .processCrash
         let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         let downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
-        let downloads = try (0..<1000).map { number in
+        let downloads = try (0..<300).map { number in
             let url = try #require(URL(string: "https://origin\(number).example/"))
             return downloader.start(
                 DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/\(number).bin")))
@@ -54,7 +54,7 @@ struct WaitingTests {
         while !downloader.liveTransfers.allSatisfy(\.isIdle) { await Task.yield() }
         // The second round of retries finds the partial files again.
         time.advance(by: .seconds(60))
-        while transport.count.withLock({ $0 }) < 2000 { await Task.yield() }
+        while transport.count.withLock({ $0 }) < 600 { await Task.yield() }
         await downloader.shutdown()
         #expect(disk.openCount == 0)
         #expect(disk.violations == [])
@@ -241,7 +241,7 @@ struct WaitingTests {
         try await LifecycleFixture.with { fixture async throws in
             let first = fixture.downloader.start(try fixture.request())
             try await InterruptionPoint.receiving.reach(on: fixture)
-            for number in 0..<1000 {
+            for number in 0..<200 {
                 let download = fixture.downloader.start(try fixture.request(to: "\(number).bin"))
                 if number % 2 == 0 { download.pause() }
                 download.cancel()

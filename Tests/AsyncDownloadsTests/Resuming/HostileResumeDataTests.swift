@@ -181,15 +181,15 @@ struct HostileResumeDataTests {
     func `truncated resume data is refused`(_ form: ResumeDataFields.Form) throws {
         let data = try ResumeDataFields().data(form)
         let end = form.isXML ? data.trimmedEnd : data.count
-        for length in 0..<end {
+        for length in form.positions(in: 0..<end) {
             if check(data.prefix(length)) { Issue.record("\(length) of \(data.count) bytes are accepted") }
         }
     }
 
     @Test(arguments: ResumeDataFields.Form.allCases)
-    func `resume data with any changed byte is safely read or refused`(_ form: ResumeDataFields.Form) throws {
+    func `resume data with one changed byte is safely read or refused`(_ form: ResumeDataFields.Form) throws {
         let data = try ResumeDataFields().data(form)
-        for index in data.indices {
+        for index in form.positions(in: data.indices) {
             var mutant = data
             mutant[index] ^= [0x01, 0x08, 0x80, 0xFF][index % 4]
             check(mutant)
@@ -243,6 +243,13 @@ extension ResumeData {
 
 extension ResumeDataFields.Form {
     fileprivate var isXML: Bool { rawValue.hasPrefix("xml") }
+
+    /// Returns the positions that tests try: all positions of a binary list, and every third one of a text.
+    ///
+    /// A text is long and mostly consists of names of elements. Its end is tried completely.
+    fileprivate func positions(in range: Range<Int>) -> [Int] {
+        range.filter { !isXML || $0 % 3 == 0 || $0 >= range.upperBound - 64 }
+    }
 }
 
 extension Data {

@@ -21,6 +21,8 @@ struct StorageScript: Sendable, CustomTestStringConvertible {
 
     let testDescription: String
     var directory = "/location"
+    /// Whether the script also runs with a buffered partial, which differs only until its first save.
+    var isAlsoBuffered = false
     let steps: [Step]
 }
 

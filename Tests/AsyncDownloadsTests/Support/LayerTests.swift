@@ -52,11 +52,16 @@ struct LayerTests {
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/AsyncDownloads")
 
+    /// Returns the paths of the source files.
+    private static func paths() throws -> [String] {
+        let files = try #require(FileManager.default.enumerator(atPath: sources.path))
+        return files.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
+    }
+
     /// Returns the source files by path, without comments and string literals.
     private static func code() throws -> [String: String] {
-        let files = try #require(FileManager.default.enumerator(atPath: sources.path))
         var code: [String: String] = [:]
-        for case let path as String in files where path.hasSuffix(".swift") {
+        for path in try paths() {
             let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
             code[path] = text.replacing(/(?m)(^|\s)\/\/.*$/, with: "").replacing(/"(?:\\.|[^"\\\n])*"/, with: "\"\"")
         }
@@ -85,7 +90,7 @@ struct LayerTests {
     }
 
     @Test func `file names are unique`() throws {
-        let names = try Self.code().keys.compactMap { $0.split(separator: "/").last }
+        let names = try Self.paths().compactMap { $0.split(separator: "/").last }
         #expect(Set(names).count == names.count)
     }
 }

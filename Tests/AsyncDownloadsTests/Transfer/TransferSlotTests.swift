@@ -15,7 +15,7 @@ struct TransferSlotTests {
         case awaitFile, readEvents, readStates, pauseAndResume, join, addHandle
     }
 
-    @Test(arguments: 0..<40)
+    @Test(arguments: 0..<15)
     func `inputs from several threads are not lost while a queued transfer becomes active`(
         _ seed: UInt64
     ) async throws {

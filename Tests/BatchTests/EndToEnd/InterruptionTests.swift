@@ -7,7 +7,7 @@ internal import Testing
 @Suite(.endsWhenHung) struct InterruptionTests {
     private let content = Content(seed: 3, length: 300_000)
 
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP], ["http-client", "urlsession"])
+    @Test(arguments: [(SIGINT, "http-client"), (SIGTERM, "urlsession"), (SIGHUP, "http-client")])
     func `a run keeps the bytes at a signal, and the same command continues`(signal: Int32, engine: String) async throws
     {
         try await LoopbackServer.withServer { server in

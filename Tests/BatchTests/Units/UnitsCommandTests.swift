@@ -66,24 +66,28 @@ internal import Testing
         }
     }
 
-    @Test(arguments: [
+    /// Texts of an index, and what replaces them.
+    private static let damages = [
         (#""unit" : "000001""#, #""unit" : "../001""#), (#""unit" : "000001""#, #""unit" : "000000""#),
         (#""unit" : "000001""#, #""unit" : "1""#), (#""lane" : 0"#, #""lane" : -1"#),
         (#""count" : 3"#, #""count" : 0"#), (#""count" : 3"#, #""count" : 9223372036854775807"#),
-    ])
-    func `an index that split hasn't written is refused before anything is written`(
-        text: String, replacement: String
-    ) async throws {
+    ]
+
+    @Test func `an index that split hasn't written is refused before anything is written`() async throws {
         try await Folder.with { folder in
             try await folder.split(Self.names.map { "http://127.0.0.1:9/\($0)\n" }.joined(), "--lines", "3")
             let file = folder.url("units/index.json")
             let index = try String(contentsOf: file, encoding: .utf8)
-            #expect(index.contains(text))
-            try index.replacingOccurrences(of: text, with: replacement).write(
-                to: file, atomically: true, encoding: .utf8)
-            let end = try await folder.units().end()
-            #expect(end.status == 1 && end.error.contains("index.json was damaged"), "\(end.status) \(end.error)")
-            #expect(try !folder.names(".").contains("out"))
+            for (text, replacement) in Self.damages {
+                #expect(index.contains(text), "\(text)")
+                try index.replacingOccurrences(of: text, with: replacement).write(
+                    to: file, atomically: true, encoding: .utf8)
+                let end = try await folder.units().end()
+                #expect(
+                    end.status == 1 && end.error.contains("index.json was damaged"),
+                    "\(replacement): \(end.status) \(end.error)")
+                #expect(try !folder.names(".").contains("out"), "\(replacement)")
+            }
         }
     }
 
@@ -232,7 +236,8 @@ internal import Testing
         }
     }
 
-    @Test(arguments: [
+    /// Arguments, and what the message about them contains.
+    private static let misuses = [
         (["units"], "--directory"), (["none", "-d", "out"], "index.json"),
         (["units", "-d", "out", "--task", "2", "--of", "2"], "--of 2"),
         (["units", "-d", "out", "--task", "1"], "--of"),
@@ -242,14 +247,15 @@ internal import Testing
         (["units", "-d", "out", "--task", "-1", "--of", "2"], "--task"),
         (["units", "-d", "out", "--pack", "zip"], "--pack"), (["units", "-d", "out", "--attempts", "0"], "--attempts"),
         (["units", "-d", "urls.txt"], "urls.txt"), (["units", "-d", "out", "--jobs", "0"], "-j"),
-    ])
-    func `wrong usage and everything else about this machine has status 1`(
-        arguments: [String], word: String
-    ) async throws {
+    ]
+
+    @Test func `wrong usage and everything else about this machine has status 1`() async throws {
         try await Folder.with { folder in
             try await folder.split("http://127.0.0.1:1/x\n")
-            let end = try await CommandRun(["units"] + arguments, in: folder).end()
-            #expect(end.status == 1 && end.error.contains(word), "\(end.error)")
+            for (arguments, word) in Self.misuses {
+                let end = try await CommandRun(["units"] + arguments, in: folder).end()
+                #expect(end.status == 1 && end.error.contains(word), "\(arguments): \(end.error)")
+            }
         }
     }
 

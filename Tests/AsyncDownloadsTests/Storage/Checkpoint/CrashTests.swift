@@ -14,7 +14,7 @@ struct CrashTests {
     static let destination = "/location/file.zip"
     static let destinations = [destination, "/location/copy.zip", "/other/copy.zip"]
 
-    @Test(arguments: scripts, StoreOptions.all)
+    @Test(arguments: cases)
     func `rules 38 to 42, 46, and 54: promised bytes survive every crash, and no wrong bytes are claimed`(
         script: StorageScript, options: StoreOptions
     ) async throws {

@@ -6,9 +6,9 @@ internal import Testing
 /// Tests in which each single change of the disk fails once, in each script (rules 38, 44, 45).
 @Suite("A disk that fails once", .serialized, .endsWhenHung(minutes: 12))
 struct FaultTests {
-    @Test(arguments: CrashTests.scripts, [false, true])
+    @Test(arguments: CrashTests.cases.filter { $0.1.durability == .powerLoss })
     func `rules 38, 44, and 45: saved bytes survive every failure, and no wrong bytes are claimed`(
-        script: StorageScript, isBuffered: Bool
+        script: StorageScript, options: StoreOptions
     ) async throws {
         let checked = CheckedSituations()
         func checkOnce(_ disk: SimulatedDisk, _ run: StorageRun, _ moment: String) throws {
@@ -21,7 +21,7 @@ struct FaultTests {
             await Task.yield()
             let disk = SimulatedFileSystem(CrashTests.freshDisk())
             disk.behave(.init(fault: .init(change: change, kind: .other)))
-            var run = StorageRun(script, .init(durability: .powerLoss, isBuffered: isBuffered), disk: disk)
+            var run = StorageRun(script, options, disk: disk)
             let errors = try run.runOn { run in
                 for crash in [SimulatedDisk.Crash.process, .power(names: 99, data: [:])] {
                     try checkOnce(disk.disk.after(crash), run, "soon after change \(change) failed, \(crash)")

@@ -37,6 +37,9 @@ struct HostTableSimulation {
     private var generator: SplitMix64
     private var queue: PermitQueue
     private var transfers: [Transfer] = []
+    /// The indices of the transfers that have a ticket.
+    private var indices: [PermitQueue.Ticket: Int] = [:]
+    private(set) var unfinishedCount: Int
     private var events = Heap<Int, Duration>()
     private var eventsByNumber: [Int: Event] = [:]
     private var lastEvent = 0
@@ -50,6 +53,7 @@ struct HostTableSimulation {
 
     init(seed: UInt64, transferCount: Int) {
         generator = SplitMix64(seed: seed)
+        unfinishedCount = transferCount
         queue = PermitQueue(limit: 16, HostLimit.Settings(patience: .seconds(20)), seed: seed)
         let hosts = (0..<4).map { "h\($0).example" }
         for host in hosts {
@@ -76,8 +80,6 @@ struct HostTableSimulation {
             add(.request(number), after: .milliseconds(Int.random(in: 0..<90_000, using: &generator)))
         }
     }
-
-    var unfinishedCount: Int { transfers.count { !$0.hasFinished } }
 
     /// The contents of the queue after all transfers have finished.
     var remainder: (waiting: Int, heldUp: Int, holders: Int) {
@@ -110,12 +112,18 @@ struct HostTableSimulation {
         guard let index = waiting.randomElement(using: &generator), let ticket = transfers[index].ticket else { return }
         if Bool.random(using: &generator) { return queue.setPriority(.high, of: ticket) }
         queue.release(ticket)
-        transfers[index].ticket = nil
+        setTicket(nil, of: index)
         add(.request(index), after: .seconds(Int.random(in: 0...5, using: &generator)))
     }
 
+    private mutating func setTicket(_ ticket: PermitQueue.Ticket?, of index: Int) {
+        if let former = transfers[index].ticket { indices[former] = nil }
+        transfers[index].ticket = ticket
+        if let ticket { indices[ticket] = index }
+    }
+
     private mutating func granted(_ ticket: PermitQueue.Ticket) {
-        guard let index = transfers.firstIndex(where: { $0.ticket == ticket }) else {
+        guard let index = indices[ticket] else {
             return violations.append("a permit for an unknown request")
         }
         transfers[index].isRunning = true
@@ -127,7 +135,7 @@ struct HostTableSimulation {
     private mutating func begin(_ index: Int) {
         let transfer = transfers[index]
         guard let ticket = transfer.ticket, let begun = queue.begin(ticket, transfer.resource, at: now) else {
-            transfers[index].ticket = nil
+            setTicket(nil, of: index)
             return requestAgain(index, after: .zero)
         }
         requestCount += 1
@@ -150,7 +158,8 @@ struct HostTableSimulation {
 
     private mutating func requestAgain(_ index: Int, after delay: Duration) {
         if let ticket = transfers[index].ticket { queue.release(ticket) }
-        (transfers[index].ticket, transfers[index].isRunning) = (nil, false)
+        setTicket(nil, of: index)
+        transfers[index].isRunning = false
         add(.request(index), after: delay)
     }
 
@@ -161,7 +170,7 @@ struct HostTableSimulation {
             let ticket = queue.enqueue(
                 for: transfer.pair, transfer.resource, priority: .normal, place: transfer.place,
                 retryLimit: transfer.isPatient ? 3 : 0)
-            transfers[index].ticket = ticket
+            setTicket(ticket, of: index)
             if transfer.place == nil { transfers[index].place = ticket }
         case .answer(let index, let begun):
             answered(index, begun)
@@ -201,12 +210,12 @@ struct HostTableSimulation {
         if !known.isUnreachable { known.probes = [] }
         knowledge[transfer.pair] = known
         for ticket in consequence.failed {
-            guard let other = transfers.firstIndex(where: { $0.ticket == ticket }) else {
+            guard let other = indices[ticket] else {
                 violations.append("a refusal of an unknown request")
                 continue
             }
             // The caller tries again later.
-            transfers[other].ticket = nil
+            setTicket(nil, of: other)
             add(.request(other), after: .seconds(12))
         }
         guard case .accepted = answer else {
@@ -216,15 +225,16 @@ struct HostTableSimulation {
         guard let redirect = transfer.redirect else { return finish(index) }
         (transfers[index].pair, transfers[index].redirect) = (redirect, nil)
         if let ticket = transfer.ticket, queue.move(ticket, to: redirect, at: now) { return begin(index) }
-        transfers[index].ticket = nil
+        setTicket(nil, of: index)
         requestAgain(index, after: .zero)
     }
 
     private mutating func finish(_ index: Int) {
+        if !transfers[index].hasFinished { unfinishedCount -= 1 }
         transfers[index].hasFinished = true
         guard let ticket = transfers[index].ticket else { return }
         if Bool.random(using: &generator) { queue.yield(ticket) }
         queue.release(ticket)
-        transfers[index].ticket = nil
+        setTicket(nil, of: index)
     }
 }

@@ -58,7 +58,7 @@ struct QueuedTransferTests {
         }
     }
 
-    @Test(arguments: 0..<40)
+    @Test(arguments: 0..<15)
     func `after any steps, a queued transfer is like one that had a state machine from the start`(
         _ seed: UInt64
     ) async throws {

@@ -58,11 +58,13 @@ struct SimulatedTransferTests {
         #expect(fixed.time / second.time >= 0.97)
     }
 
-    @Test(arguments: [2, 4, 8])
-    func `several files share the connections that gain, and one at a time tries more`(fileCount: Int) throws {
+    @Test(arguments: [(2, 20.0), (8, 10.0)])
+    func `several files share the connections that gain, and one at a time tries more`(
+        fileCount: Int, fileTime: Double
+    ) throws {
         let networks = [
-            SimulatedNetwork("capped") { $0.fileTime = 20 },
-            SimulatedNetwork("capped on a link") { ($0.linkRate, $0.fileTime) = (110, 20) },
+            SimulatedNetwork("capped") { $0.fileTime = fileTime },
+            SimulatedNetwork("capped on a link") { ($0.linkRate, $0.fileTime) = (110, fileTime) },
         ]
         for network in networks {
             let share = try SimulatedDownloader.finished(network, .fixed(16 / fileCount), fileCount: fileCount)

@@ -26,7 +26,7 @@ extension ModelRun {
             check(permit == .held, "an exchange without a permit")
             check(store.isOpen, "an exchange without a partial file")
             check(exchanges.count < connections, "rule 58: more exchanges than connections")
-            if !machine.isCanceled(number), history.count % 16 == 5 {
+            if !machine.isCanceled(number), noteCount % 16 == 5 {
                 if !machine.isExtra(number) { permit = .none }
                 take("the host permits no request", machine.requestHeld(number, at: now))
                 break

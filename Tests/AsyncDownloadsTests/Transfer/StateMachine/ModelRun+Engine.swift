@@ -33,7 +33,7 @@ extension ModelRun {
         server.faults -= 1
         switch Int.random(in: 0..<4, using: &generator) {
         case 0:
-            history.append("\(current.number) stalls")
+            note("\(current.number) stalls")
             updateExchange(current.number) { $0.isStalled = true }
         case 1 where !isPassing: end(.failed(DownloadError(.secureConnectionFailed)), of: current.number)
         case 2 where current.response?.isFramed == true && current.response?.headers["Content-Length"] != nil:
@@ -90,7 +90,7 @@ extension ModelRun {
         updateExchange(number) { $0.isInCallback = true }
         defer { leaveCallback(number) }
         let decision = machine.bytesArrived(bytes.count, exchange: number, at: now)
-        history.append("\(bytes.count) bytes of \(number): \(decision)")
+        note("\(bytes.count) bytes of \(number): \(decision)")
         let parts: [ExchangeProgress.Part]
         switch decision {
         case .ignore, .keepRefusal: return

@@ -41,8 +41,11 @@ struct ModelRun {
     /// The number of exchanges that may run at the same time.
     let connections: Int
     private(set) var violations: [String] = []
-    /// A description of what happened, for failure messages.
-    var history: [String] = []
+    /// A description of what happened, for failure messages; empty if no history is kept.
+    private(set) var history: [String] = []
+    /// The number of descriptions, also of those that are not kept.
+    private(set) var noteCount = 0
+    private let keepsHistory: Bool
     var ending: TransferEnding?
     /// The reasons why bytes were discarded.
     private(set) var restarts: Set<RestartReason> = []
@@ -72,9 +75,12 @@ struct ModelRun {
     ///   - connections: How many exchanges may run at the same time.
     ///   - passing: Whether a transfer with enough retries can survive every fault, and no command ends the transfer.
     ///   - isAutomatic: Whether the number of exchanges is chosen automatically.
+    ///   - keepsHistory: Whether what happens is described, which takes longer than the run.
     init(
-        seed: UInt64, faults: Int, commands: Int, connections: Int = 1, passing: Bool = false, isAutomatic: Bool = false
+        seed: UInt64, faults: Int, commands: Int, connections: Int = 1, passing: Bool = false,
+        isAutomatic: Bool = false, keepsHistory: Bool = false
     ) {
+        self.keepsHistory = keepsHistory
         var generator = SplitMix64(seed: seed)
         var settings = TransferSettings(url: .sample("https://a.example/file"))
         let retries = passing ? 100 : Int.random(in: 0...3, using: &generator)
@@ -155,16 +161,18 @@ struct ModelRun {
         case .object:
             server.faults -= 1
             server.change(using: &generator)
-            history.append("object changes, \(server.length) bytes, \(server.proof), \(server.tag)")
+            let (length, proof, tag) = (server.length, server.proof, server.tag)
+            note("object changes, \(length) bytes, \(proof), \(tag)")
         case .refresh: callerRefreshes()
         }
     }
 
     /// Records a decision: events are emitted at once, and other actions are performed in order.
-    mutating func take(_ input: String, _ decided: [TransferAction]) {
-        history.append("\(now) \(input): \(decided.map(\.summary)), \(machine.phase)")
-        if machine.phase != lastPhase { exits[lastPhase, default: []].insert(machine.phase) }
-        lastPhase = machine.phase
+    mutating func take(_ input: @autoclosure () -> String, _ decided: [TransferAction]) {
+        let (now, phase) = (now, machine.phase)
+        note("\(now) \(input()): \(decided.map(\.summary)), \(phase)")
+        if phase != lastPhase { exits[lastPhase, default: []].insert(phase) }
+        lastPhase = phase
         check(ending == nil || decided.isEmpty, "actions after the end")
         check(
             !decided.contains(where: \.isStart) || machine.networkHindrance == nil,
@@ -198,52 +206,10 @@ struct ModelRun {
         }
     }
 
-    private mutating func callerIntervenes() {
-        commands -= 1
-        switch Int.random(in: 0..<(isPassing ? 20 : 22), using: &generator) {
-        case 0..<6: take("pause", machine.stop(.pause, at: now))
-        case 6..<16: take("run", machine.run(at: now))
-        case 16, 17: take("replace", machine.replaceAddress(freshAddress(), at: now))
-        case 18, 19: changeNetwork(isAvailable: !machine.path.isSatisfied)
-        case 20: take("abandon", machine.stop(.abandon, at: now))
-        default: take("discard", machine.stop(.discard, at: now))
-        }
-    }
-
-    private mutating func changeNetwork(isAvailable: Bool) {
-        var path = NetworkPath()
-        path.isSatisfied = isAvailable
-        machine.setPath(path)
-        take(isAvailable ? "a network" : "no network", machine.networkChanged(at: now))
-    }
-
-    private mutating func freshAddress() -> SourceAddress.Replacement {
-        let delay = Bool.random(using: &generator) ? Duration.seconds(Int.random(in: -2...9, using: &generator)) : nil
-        let url =
-            Bool.random(using: &generator) ? URL.sample("https://a.example/new") : .sample("https://b.example/new")
-        return .init(url: url, headers: nil, expiresAt: delay.map { now + $0 })
-    }
-
-    private mutating func callerRefreshes() {
-        let number = refreshes.removeFirst()
-        let isAwaited = machine.awaitedRefresh == number
-        let isFailure = !isPassing && server.faults > 0 && Int.random(in: 0..<4, using: &generator) == 0
-        let supply: TransferStateMachine.Supply =
-            authorizations.contains(number)
-            ? .authorization(.init(fields: ["X": "\(number)"], origins: [])) : .address(freshAddress())
-        let result: Result<TransferStateMachine.Supply, DownloadError> =
-            isFailure ? .failure(DownloadError(.urlRefreshFailed)) : .success(supply)
-        let before = machine.phase
-        let actions = machine.supplied(result, number, at: now)
-        check(isAwaited || actions.isEmpty && machine.phase == before, "the result of a superseded refresh was used")
-        take("refreshed \(number)", actions)
-        if isAwaited { check(machine.awaitedRefresh != number, "the result of a refresh was not used") }
-    }
-
     /// Lets another event happen between two steps of a callback.
     mutating func interrupt() {
         if server.faults > 0, !isPassing, Int.random(in: 0..<10, using: &generator) == 0 {
-            history.append("an end inside a callback")
+            note("an end inside a callback")
             if let number = exchanges.randomElement(using: &generator)?.number {
                 end(.failed(DownloadError(.connectionLost)), of: number)
             }
@@ -254,14 +220,20 @@ struct ModelRun {
         }
     }
 
-    mutating func check(_ condition: Bool, _ violation: String) {
-        if !condition { violations.append(violation) }
+    mutating func note(_ text: @autoclosure () -> String) {
+        noteCount += 1
+        if keepsHistory { history.append(text()) }
+    }
+
+    mutating func check(_ condition: Bool, _ violation: @autoclosure () -> String) {
+        if !condition { violations.append(violation()) }
     }
 
     /// Checks the state when no event is left: it must be ended or paused, with no open file or exchange.
     private mutating func checkFinalState() {
-        check(machine.phase == .ended || machine.phase == .paused, "came to rest in \(machine.phase)")
-        check((ending != nil) == (machine.phase == .ended), "the phase and the end action differ")
+        let phase = machine.phase
+        check(phase == .ended || phase == .paused, "came to rest in \(phase)")
+        check((ending != nil) == (phase == .ended), "the phase and the end action differ")
         check(permit == .none, "came to rest with a permit")
         check(!store.isOpen, "came to rest with an open partial file")
         check(exchanges.isEmpty, "came to rest with an exchange")
@@ -284,17 +256,4 @@ struct ModelRun {
 extension TransferAction {
     fileprivate var isTick: Bool { if case .scheduleTick = self { true } else { false } }
     fileprivate var isStart: Bool { if case .startExchange = self { true } else { false } }
-}
-
-extension TransferStateMachine {
-    /// The refresh that is awaited.
-    fileprivate var awaitedRefresh: RefreshID? {
-        switch state {
-        case .refreshing(let id), .closing(.refreshing(let id)): return id
-        case .running:
-            if case .refreshing(let id, _) = run.step { return id }
-            return nil
-        default: return nil
-        }
-    }
 }

@@ -160,8 +160,8 @@ struct ModelStore {
         return true
     }
 
-    private mutating func check(_ condition: Bool, _ violation: String) {
-        if !condition { violations.append(violation) }
+    private mutating func check(_ condition: Bool, _ violation: @autoclosure () -> String) {
+        if !condition { violations.append(violation()) }
     }
 }
 

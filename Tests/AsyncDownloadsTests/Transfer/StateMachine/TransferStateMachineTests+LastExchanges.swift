@@ -33,7 +33,7 @@ extension TransferExtraEndTests {
         #expect(harness.done == ["cancel 2", request])
         #expect(harness.log.isEmpty && harness.failure == nil && harness.machine.exchanges.first?.isExtra == false)
         // A single exchange is waited for, without a timeout.
-        harness.pass(.seconds(3600))
+        harness.pass(.seconds(300))
         #expect(harness.running.count == 1)
     }
 
