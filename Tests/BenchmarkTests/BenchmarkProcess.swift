@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import benchmark
@@ -35,7 +36,7 @@ struct BenchmarkProcess<Report: Decodable> {
             continuation.yield(process.terminationReason == .exit ? process.terminationStatus : -1)
             continuation.finish()
         }
-        try process.run()
+        try ProcessStart.alone { try process.run() }
         var status: Int32?
         for await value in exit { status = value }
         self.status = try #require(status)

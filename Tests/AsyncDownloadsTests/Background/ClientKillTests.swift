@@ -76,14 +76,18 @@ struct ClientKillTests {
 /// A process of the test's client.
 private final class ClientProcess {
     private let process = Process()
-    private let output = Pipe()
+    private let output: Pipe
     private(set) var wasKilled = false
 
     init(_ arguments: [String]) throws {
         process.executableURL = try Self.executable
         process.arguments = arguments
-        process.standardOutput = output
-        try process.run()
+        output = try ProcessStart.alone { [process] in
+            let output = Pipe()
+            process.standardOutput = output
+            try process.run()
+            return output
+        }
     }
 
     /// The executable that is built together with the tests.

@@ -1,5 +1,6 @@
 #if os(Linux)
 internal import Foundation
+internal import TestSupport
 
 @testable import AsyncDownloads
 
@@ -42,7 +43,7 @@ struct LimitedControlGroup {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-ec", (joining + [script]).joined(separator: "\n")]
-        try process.run()
+        try ProcessStart.alone { try process.run() }
         return process
     }
 

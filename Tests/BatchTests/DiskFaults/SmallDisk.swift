@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 /// A small file system in memory for one test, which can be filled, enlarged, and made read-only.
@@ -12,8 +13,8 @@ final class SmallDisk: Sendable {
     let home: Folder
 
     private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    private let input: Pipe
+    private let output: Pipe
 
     /// Runs `body` with a file system of this size.
     static func with(mebibytes: Int, _ body: (SmallDisk) async throws -> Void) async throws {
@@ -32,11 +33,15 @@ final class SmallDisk: Sendable {
             while read -r options; do mount -o "remount,$options" "$0" && echo done || echo failed; done
             """
         process.arguments = ["--map-root-user", "--mount", "/bin/sh", "-c", script, folder.url.path, "\(mebibytes)"]
-        process.standardInput = input
-        process.standardOutput = output
         process.standardError = FileHandle.nullDevice
-        try process.run()
-        try output.fileHandleForWriting.close()
+        (input, output) = try ProcessStart.alone { [process] in
+            let (input, output) = (Pipe(), Pipe())
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            try output.fileHandleForWriting.close()
+            return (input, output)
+        }
         self.folder = Folder(url: URL(filePath: "/proc/\(process.processIdentifier)/root\(folder.url.path)"))
         try #require(isDone, "the file system is not mounted")
     }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 /// A run of a built executable in a separate process.
@@ -62,7 +63,6 @@ final class CommandRun: Sendable {
         _ arguments: [String], of command: String = "batch", in folder: Folder, input: String = "",
         output: FileHandle? = nil, environment: [String: String] = [:], limit: String? = nil
     ) throws {
-        let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
         let downloads =
             command == "batch" && arguments.first != "split"
             && arguments.contains { $0.hasPrefix("http:") || $0 == "-i" || $0 == "units" }
@@ -79,9 +79,6 @@ final class CommandRun: Sendable {
         process.environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.lowercased().hasSuffix("_proxy") && $0.key != "SSL_CERT_FILE" }
             .merging(["TMPDIR": folder.url.path]) { $1 }.merging(environment) { $1 }
-        process.standardInput = inputPipe.fileHandleForReading
-        process.standardOutput = output ?? outputPipe
-        process.standardError = errorPipe
         let (exit, continuation) = AsyncStream.makeStream(of: Int32.self)
         self.exit = exit
         process.terminationHandler = { process in
@@ -93,11 +90,19 @@ final class CommandRun: Sendable {
         self.lines = lines
         let (errorLines, errorContinuation) = AsyncStream.makeStream(of: String.self)
         self.errorLines = errorLines
-        // The text fits into the pipe's buffer; a pause before its end would be a reason to start what was read so far.
-        try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-        try inputPipe.fileHandleForWriting.close()
-        try process.run()
-        if output != nil { try outputPipe.fileHandleForWriting.close() }
+        let (outputPipe, errorPipe) = try ProcessStart.alone { [process] in
+            let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
+            process.standardInput = inputPipe.fileHandleForReading
+            process.standardOutput = output ?? outputPipe
+            process.standardError = errorPipe
+            // The text fits into the pipe's buffer; a pause before its end would be a reason to start what was read so
+            // far.
+            try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try inputPipe.fileHandleForWriting.close()
+            try process.run()
+            if output != nil { try outputPipe.fileHandleForWriting.close() }
+            return (outputPipe, errorPipe)
+        }
         self.output = Self.read(outputPipe, lineContinuation)
         self.error = Self.read(errorPipe, errorContinuation)
     }

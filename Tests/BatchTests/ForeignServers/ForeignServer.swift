@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 /// A third-party HTTP server that serves one directory on 127.0.0.1 during a test, or a proxy.
@@ -55,7 +56,7 @@ final class ForeignServer: Sendable {
         process.currentDirectoryURL = folder
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try ProcessStart.alone { [process] in try process.run() }
     }
 
     deinit {

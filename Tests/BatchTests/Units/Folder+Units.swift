@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable internal import batch
@@ -45,11 +46,15 @@ extension Folder {
     }
 
     private func tar(_ arguments: [String]) throws -> Data {
-        let (process, pipe) = (Process(), Pipe())
+        let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["tar"] + arguments
-        process.standardOutput = pipe
-        try process.run()
+        let pipe = try ProcessStart.alone {
+            let pipe = Pipe()
+            process.standardOutput = pipe
+            try process.run()
+            return pipe
+        }
         let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
