@@ -165,7 +165,7 @@ extension ActiveTransfer: PermitReceiver {
         guard let request else { return }
         guard mayServeWithoutRequest else { return fail(request.id, error) }
         queue.async { [self] in
-            if !reuseWithoutRequest(request.credentials) { fail(request.id, error) }
+            if !reuseWithoutRequest(request.credentials, refused: request.id) { fail(request.id, error) }
         }
     }
 

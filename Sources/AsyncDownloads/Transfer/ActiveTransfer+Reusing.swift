@@ -4,13 +4,15 @@ internal import Foundation
 extension ActiveTransfer {
     /// Serves the subscribers whose files can be used without a request, because of a checksum or of their policy.
     ///
-    /// - Parameter credentials: The secret headers of the partial file.
+    /// - Parameters:
+    ///   - credentials: The secret headers of the partial file.
+    ///   - permit: The refused permit for which the transfer is waiting; nil if the partial file is being opened.
     /// - Returns: Whether the transfer has ended, because every subscriber has its file.
-    func reuseWithoutRequest(_ credentials: HeaderFields) -> Bool {
+    func reuseWithoutRequest(_ credentials: HeaderFields, refused permit: PermitRequestID? = nil) -> Bool {
         let files = filesWithoutRequest()
         // Leftovers are removed before the end of the transfer, so that a following request finds the location free.
         if isEveryFileProven(files) { removeLeftovers(credentials) }
-        return serve(files)
+        return serve(files, refused: permit)
     }
 
     /// Returns whether each subscriber has a file that its checksum has verified.
@@ -187,12 +189,13 @@ extension ActiveTransfer {
     /// If all subscribers are served, the transfer ends before they receive their results, so that a following request
     /// finds the key and the destinations free. No partial file is open then.
     ///
+    /// - Parameter permit: The refused permit for which the transfer is waiting, if it is.
     /// - Returns: Whether the transfer has ended.
-    func serve(_ results: [SubscriberID: DownloadedFile]) -> Bool {
+    func serve(_ results: [SubscriberID: DownloadedFile], refused permit: PermitRequestID? = nil) -> Bool {
         let results = results.filter { reserveName(of: $0.value, for: $0.key) }
         guard !results.isEmpty else { return false }
         return update { state, decision in
-            guard state.machine.mayReuse else { return false }
+            guard state.machine.mayReuse(refused: permit) else { return false }
             let ids = state.subscribers.activeIDs
             if !ids.isEmpty, ids.allSatisfy({ results[$0] != nil }) {
                 state.storage.closed()

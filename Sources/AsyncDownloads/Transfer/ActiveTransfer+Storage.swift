@@ -48,7 +48,7 @@ extension ActiveTransfer {
                 if !endOpening(error) { openPartial(credentials) }
                 return
             }
-            if mayServeWithoutRequest, withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
+            if mayServeWithoutRequest, withState({ $0.machine.mayReuse() }), reuseWithoutRequest(credentials) { return }
             recordFormerFiles()
             let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 let isDiscarded = state.machine.opensToDiscard

@@ -56,9 +56,10 @@ struct HostLimit: Sendable {
         spacing.add(now, pace)
     }
 
-    /// Withdraws a reserved request that won't be sent.
-    mutating func withdraw() {
-        guard let pace else { return }
+    /// Withdraws a request that was reserved at this time and won't be sent, if it is the latest one; the pace could be
+    /// exceeded if a later one was removed instead.
+    mutating func withdraw(reservedAt time: Duration) {
+        guard let pace, log.latest == time else { return }
         log.removeLast()
         spacing.removeLast(pace)
     }

@@ -9,7 +9,7 @@ struct RequestSpacing: Sendable {
     /// Records a request.
     mutating func add(_ time: Duration, _ pace: RequestPace) { evenTime = max(evenTime, time) + pace.interval }
 
-    /// Removes a recorded request that was not sent; the following ones may be sent earlier.
+    /// Removes the latest request, because it was not sent.
     mutating func removeLast(_ pace: RequestPace) { evenTime -= pace.interval }
 }
 
@@ -36,7 +36,10 @@ struct RequestLog: Sendable {
         oldest = (oldest + 1) % capacity
     }
 
-    /// Removes the latest request, because one of the recorded requests was not sent.
+    /// The time of the latest request.
+    var latest: Duration? { times.isEmpty ? nil : times[(oldest + times.count - 1) % times.count] }
+
+    /// Removes the latest request, because it was not sent.
     ///
     /// If the log was full, the request that was replaced is unknown; the log then permits fewer requests than the pace.
     mutating func removeLast() {

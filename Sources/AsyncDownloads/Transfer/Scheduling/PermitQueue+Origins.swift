@@ -43,7 +43,7 @@ extension PermitQueue {
             release(ticket)
             return nil
         }
-        requests.update(ticket.slot) { $0.isReserved = false }
+        requests.update(ticket.slot) { $0.reservation = nil }
         return began(request.origin, ticket, at: now)
     }
 
@@ -176,7 +176,7 @@ extension PermitQueue {
             host.runningCount -= 1
             // A transfer that moves to another origin of the same host is still running.
             if request.isAccepted, !staysAtHost { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
-            if request.isReserved, !staysAtHost { host.limit.withdraw() }
+            if let time = request.reservation, !staysAtHost { host.limit.withdraw(reservedAt: time) }
         }
         // A withdrawn reservation may permit another request.
         if request.isReserved { pausedHosts[host] = nil }

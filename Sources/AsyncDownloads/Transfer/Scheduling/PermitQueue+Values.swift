@@ -70,11 +70,12 @@ extension PermitQueue {
         /// Whether the request waits outside the lines, because its resource is refused.
         var isDelayed = false
         var stage = Stage.waiting
-        /// Whether the permit includes a request to the host that has not begun yet.
-        var isReserved = false
+        /// The time at which the permit's request to the host was reserved, while it has not begun.
+        var reservation: Duration?
         /// Whether the origin has accepted the last request of the transfer.
         var isAccepted = false
 
+        var isReserved: Bool { reservation != nil }
         /// Whether the request waits while its origin can't be reached.
         var isPatient: Bool { retryLimit > 0 }
         var position: Position { Position(rank: rank, place: place, number: number) }

@@ -180,7 +180,7 @@ struct PermitQueue: Sendable {
         leave(ticket, request, staysAtHost: isSameHost)
         requests.update(ticket.slot) { moved in
             moved.origin = slot
-            moved.isReserved = !isSameHost || request.isReserved
+            moved.reservation = isSameHost ? request.reservation : now
             moved.isAccepted = false
         }
         changed(slot)
@@ -263,7 +263,7 @@ struct PermitQueue: Sendable {
                 host.passedOver += 1
             }
         }
-        requests.update(slot) { ($0.stage, $0.isReserved, $0.isAccepted) = (.running, true, false) }
+        requests.update(slot) { ($0.stage, $0.reservation, $0.isAccepted) = (.running, now, false) }
         changed(request.origin)
     }
 }

@@ -87,6 +87,9 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         guard case .opening(let purpose) = state else { preconditionFailure("opened in \(phase)") }
         switch (result, purpose) {
+        case (.failure, .purging) where intent == .pause:
+            state = .paused
+            return []
         case (.failure, .purging):
             return close(.keeping, at: now)
         case (.failure, .transferring) where relocates && intent == .run:

@@ -12,11 +12,14 @@ extension TransferStateMachine {
         bytes.intervals.isEmpty && !strategy.ignoresExisting && (credentials.isEmpty || settings.account != nil)
     }
 
-    /// Whether subscribers may receive files that already exist.
-    var mayReuse: Bool {
+    /// Returns whether subscribers may receive files that already exist.
+    ///
+    /// - Parameter permit: The refused permit for which the transfer still has to be waiting; nil if its partial file is
+    ///   being opened, or was closed.
+    func mayReuse(refused permit: PermitRequestID? = nil) -> Bool {
         switch state {
-        // The permit of a transfer that is waiting was refused.
-        case .opening(.transferring), .closing(.reusing), .waiting: intent == .run
+        case .opening(.transferring), .closing(.reusing): intent == .run && permit == nil
+        case .waiting(let present, _): intent == .run && permit == present
         default: false
         }
     }

@@ -107,6 +107,22 @@ struct HostTableTests {
         #expect(late == [waiting])
     }
 
+    @Test func `a permit that ends without a request after later requests doesn't let the pace be exceeded`() throws {
+        let pace = RequestPace(count: 2, period: .seconds(10))
+        var queue = PermitQueue(limit: 2, HostLimit.Settings(pace: pace))
+        let pair = OriginPair(host: "a")
+        let first = queue.enqueue(for: pair, priority: .normal)
+        let grants = queue.grant(at: .zero)
+        #expect(grants == [first])
+        try accept(&queue, host: "a", at: .seconds(5))
+        queue.release(first)
+        _ = queue.enqueue(for: pair, priority: .normal)
+        let early = queue.grant(at: .seconds(9))
+        #expect(early == [])
+        let late = queue.grant(at: .seconds(10))
+        #expect(late.count == 1)
+    }
+
     @Test func `a transfer that waits because of its resource is notified of a longer cool-down of the origin`() throws
     {
         var queue = PermitQueue(limit: 4, HostLimit.Settings())
