@@ -85,7 +85,8 @@ struct HostTableTests {
         let early = queue.grant(at: .seconds(7))
         #expect(early == [])
         guard case .outage = queue.hindrance(of: ticket, at: .seconds(7)) else {
-            return #expect(Bool(false), "the origin counts as reachable")
+            Issue.record("the origin counts as reachable")
+            return
         }
     }
 

@@ -6,6 +6,21 @@ internal import Testing
 /// The queue of requests for permits: limits, order, age, and moves between hosts (rule 58).
 @Suite(.endsWhenHung)
 struct PermitQueueTests {
+    @Test
+    func `the next permit goes to a host with fewer running transfers, regardless of the backlog of another one`() {
+        var queue = PermitQueue(limit: 4, limitPerHost: 4)
+        let slow = (0..<250).map { _ in queue.enqueue(host: "slow", priority: .normal) }
+        #expect(queue.grant() == Array(slow[0..<4]))
+        let other = queue.enqueue(host: "other", priority: .normal)
+        queue.release(slow[0])
+        #expect(queue.grant() == [other])
+        // A higher priority comes first.
+        let urgent = queue.enqueue(host: "slow", priority: .high)
+        _ = queue.enqueue(host: "third", priority: .normal)
+        queue.release(slow[1])
+        #expect(queue.grant() == [urgent])
+    }
+
     @Test(arguments: [(1, 1, 1), (3, 9, 3), (9, 2, 4), (9, 9, 6), (0, 9, 1), (9, -1, 2)])
     func `rule 58: no more requests than the limits allow run at the same time`(
         _ limit: Int, _ perHost: Int, _ granted: Int

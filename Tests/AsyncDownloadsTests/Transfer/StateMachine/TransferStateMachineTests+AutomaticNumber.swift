@@ -159,6 +159,13 @@ struct TransferAutomaticNumberTests {
         #expect(refused.machine.takeObservation() == nil)
     }
 
+    @Test func `rule 37: the policy limits the time that the refusal of an extra connection states`() {
+        var harness = StateMachineHarness.divided(2)
+        harness.head(503, ["Retry-After": "86400"], of: 2)
+        let longest = RetryPolicy.default.maximumRetryAfter
+        #expect(harness.machine.takeObservation()?.observation.retryAfter == longest)
+    }
+
     @Test func `one refused connection is no limit of the host`() {
         var harness = StateMachineHarness.divided(2)
         harness.head(503, of: 2)

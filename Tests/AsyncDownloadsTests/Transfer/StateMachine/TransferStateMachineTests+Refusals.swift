@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Failures of the disk.
+/// Failures of the disk, and refused permits.
 @Suite(.endsWhenHung)
 struct TransferRefusalTests {
     @Test
@@ -19,6 +19,27 @@ struct TransferRefusalTests {
         harness.forget()
         harness.pass(.seconds(16))
         #expect(harness.done == ["request a permit", "open", "exchange 1 whole"])
+    }
+
+    @Test
+    func `existing files end a waiting transfer only if its present permit was refused`() {
+        var harness = StateMachineHarness()
+        _ = harness.machine.run(at: harness.now)
+        guard case .waiting(let first, _) = harness.machine.state else {
+            Issue.record("no permit was requested")
+            return
+        }
+        #expect(harness.machine.mayReuse(refused: first) && !harness.machine.mayReuse())
+        _ = harness.machine.stop(.pause, at: harness.now)
+        #expect(!harness.machine.mayReuse(refused: first))
+        _ = harness.machine.run(at: harness.now)
+        guard case .waiting(let second, _) = harness.machine.state else {
+            Issue.record("no permit was requested again")
+            return
+        }
+        #expect(!harness.machine.mayReuse(refused: first) && harness.machine.mayReuse(refused: second))
+        _ = harness.machine.permitGranted(second, at: harness.now)
+        #expect(!harness.machine.mayReuse(refused: second) && harness.machine.mayReuse())
     }
 
     @Test
