@@ -5,45 +5,52 @@ internal import Logging
 internal import os
 #endif
 
+internal import struct Foundation.URL
+
 /// A log for operators.
 ///
 /// Its messages go to the closure or the logger of the configuration or, without one, to the unified log on Apple's
 /// platforms and to swift-log elsewhere. On Linux without the trait `ServerStack`, nothing is logged then.
 struct Log: Sendable {
-    private let output: @Sendable (LogMessage) -> Void
+    /// Writes a message of a level, which is created if messages of this level are written.
+    private let output: @Sendable (LogMessage.Level, () -> LogMessage) -> Void
 
     /// Creates a log of the system.
     init() {
         #if canImport(os)
         let logger = os.Logger(subsystem: "io.github.async-downloads", category: "transfer")
-        output = { logger.write($0) }
+        output = { logger.write($1()) }
         #elseif ServerStack
         self.init(Logging.Logger(label: "async-downloads"))
         #else
-        output = { _ in }
+        output = { _, _ in }
         #endif
     }
 
     /// Creates a log that passes its messages to a closure.
     init(_ body: @escaping @Sendable (LogMessage) -> Void) {
-        output = body
+        output = { body($1()) }
     }
 
     #if ServerStack
     /// Creates a log that writes to a logger.
     init(_ logger: Logging.Logger) {
-        output = { logger.write($0) }
+        output = { level, message in if logger.writes(level) { logger.write(message()) } }
     }
     #endif
 
     /// Logs an event in the normal course of a transfer.
-    func debug(_ text: String, _ error: (any Error)? = nil, url: String? = nil) {
-        output(LogMessage(text, level: .debug, error: error.map { "\($0)" }, url: url))
+    func debug(_ text: @autoclosure () -> String, _ error: (any Error)? = nil, url: URL? = nil) {
+        log(.debug, text, error, url)
     }
 
     /// Logs an event that had a cost, such as a failure or discarded bytes.
-    func notice(_ text: String, _ error: (any Error)? = nil, url: String? = nil) {
-        output(LogMessage(text, error: error.map { "\($0)" }, url: url))
+    func notice(_ text: @autoclosure () -> String, _ error: (any Error)? = nil, url: URL? = nil) {
+        log(.notice, text, error, url)
+    }
+
+    private func log(_ level: LogMessage.Level, _ text: () -> String, _ error: (any Error)?, _ url: URL?) {
+        output(level) { LogMessage(text(), level: level, error: error.map { "\($0)" }, url: url?.redacted) }
     }
 }
 
@@ -61,11 +68,20 @@ extension os.Logger {
 
 #if ServerStack
 extension Logging.Logger {
+    fileprivate func writes(_ level: LogMessage.Level) -> Bool { logLevel <= Self.level(level) }
+
+    private static func level(_ level: LogMessage.Level) -> Level {
+        switch level {
+        case .debug: .debug
+        case .notice: .notice
+        }
+    }
+
     fileprivate func write(_ message: LogMessage) {
         var metadata: Metadata = [:]
         metadata["url"] = message.url.map { .string($0) }
         metadata["error"] = message.error.map { .string($0) }
-        log(level: message.level == .debug ? .debug : .notice, "\(message.text)", metadata: metadata)
+        log(level: Self.level(message.level), "\(message.text)", metadata: metadata)
     }
 }
 #endif

@@ -157,7 +157,7 @@ final class ActiveTransfer: Sendable {
     /// Subscribers receive their outcomes when the transfer no longer uses any resources, so that a following request
     /// finds the key and the destination free.
     func end(_ ending: TransferEnding) {
-        logEntry(ending)(environment.log)
+        log(ending)
         environment.registry.free(number, of: keyDigest)
         releasePaths()
         update { state, decision in decision.effects += state.subscribers.end(ending, at: state.machine.progress) }
@@ -171,29 +171,26 @@ extension ActiveTransfer {
     func logEntry(_ event: DownloadEvent) -> (@Sendable (Log) -> Void)? {
         switch event {
         case .restarted(let reason, let discarded):
-            return { [redactedURL] log in
-                log.notice("restarted, \(reason), \(discarded) bytes discarded", url: redactedURL)
+            return { [url = request.url] log in
+                log.notice("restarted, \(reason), \(discarded) bytes discarded", url: url)
             }
         case .retrying(let attempt, let delay, let error):
-            return { [redactedURL] log in log.debug("retry \(attempt) in \(delay)", error, url: redactedURL) }
+            return { [url = request.url] log in log.debug("retry \(attempt) in \(delay)", error, url: url) }
         default:
             return nil
         }
     }
 
-    /// Returns a closure that logs the end of the transfer.
-    func logEntry(_ ending: TransferEnding) -> @Sendable (Log) -> Void {
-        { [redactedURL] log in
-            switch ending {
-            case .finished: log.debug("finished", url: redactedURL)
-            case .failed(let error): log.notice("failed", error, url: redactedURL)
-            case .abandoned: log.debug("ended without subscribers", url: redactedURL)
-            case .discarded: log.debug("discarded", url: redactedURL)
-            }
+    /// Logs the end of the transfer.
+    private func log(_ ending: TransferEnding) {
+        let (log, url) = (environment.log, request.url)
+        switch ending {
+        case .finished: log.debug("finished", url: url)
+        case .failed(let error): log.notice("failed", error, url: url)
+        case .abandoned: log.debug("ended without subscribers", url: url)
+        case .discarded: log.debug("discarded", url: url)
         }
     }
-
-    private var redactedURL: String { request.url.redacted }
 }
 
 /// The network path, and the subscribers that don't wait for a network.

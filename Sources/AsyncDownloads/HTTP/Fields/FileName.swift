@@ -12,6 +12,7 @@ package enum FileName {
     /// this package gets the prefix `_`. All other characters stay unchanged; ``portable(_:)`` applies the rules of
     /// volumes that accept fewer names. The result has at most 255 bytes. A sanitized name is returned unchanged.
     package static func sanitized(_ suggestion: String) -> String? {
+        if isOrdinary(suggestion) { return suggestion }
         // Scalars are compared, because a slash and a combining mark after it form one `Character`.
         guard let component = suggestion.unicodeScalars.split(separator: "/").last else { return nil }
         var harmless = String.UnicodeScalarView()
@@ -20,6 +21,18 @@ package enum FileName {
         let name = shortened(String(harmless))
         guard !["", ".", ".."].contains(visible(name)) else { return nil }
         return resemblesHiddenFile(name) ? shortened("_" + name) : name
+    }
+
+    /// Whether the name evidently needs no change on any volume, unless it is reserved: at most 255 ASCII letters,
+    /// digits, hyphens, underscores, and dots, with a letter or a digit at both ends.
+    ///
+    /// Most names are of this kind, and the properties of Unicode take many times as long as this check.
+    private static func isOrdinary(_ name: String) -> Bool {
+        let bytes = name.utf8
+        guard let first = bytes.first, let last = bytes.last, bytes.count <= maximumByteCount else { return false }
+        func isAlphanumeric(_ byte: UInt8) -> Bool { byte.isASCIILetter || byte.isASCIIDigit }
+        return isAlphanumeric(first) && isAlphanumeric(last)
+            && bytes.allSatisfy { isAlphanumeric($0) || "-._".utf8.contains($0) }
     }
 
     /// Returns the name, shortened to at most 255 bytes between two characters; a plausible extension is kept.
@@ -137,6 +150,7 @@ extension FileName {
     /// The characters that Windows rejects are replaced by `_`, dots and white space at the end are removed, and a name
     /// that Windows reserves for a device gets the prefix `_`. A portable name is returned unchanged.
     static func portable(_ sanitized: String) -> String {
+        if isOrdinary(sanitized), !isReserved(sanitized) { return sanitized }
         var legal = String.UnicodeScalarView()
         for scalar in sanitized.unicodeScalars {
             legal.append("<>:\"|?*\\".unicodeScalars.contains(scalar) ? "_" : scalar)

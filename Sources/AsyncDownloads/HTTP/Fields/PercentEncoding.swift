@@ -26,6 +26,7 @@ enum PercentEncoding {
     /// A `%` without two hexadecimal digits stays unchanged, as does a sequence of escapes that doesn't decode to
     /// UTF-8.
     static func decodingLeniently(_ text: some StringProtocol) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8
         while let byte = rest.first {
