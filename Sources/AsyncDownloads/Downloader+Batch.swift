@@ -195,10 +195,11 @@ extension Downloader {
         _ = environment.scheduler.observeFreePermits(body)
     }
 
-    /// The number of downloads that are waiting for a permit, for any reason.
+    /// The number of downloads that are waiting for a permit for any reason, or for a response of a silent origin.
     package var waitingCount: Int { environment.scheduler.waitingCount }
 
-    /// The number of downloads that are waiting because their hosts don't answer, are unreachable, or ask for a delay.
+    /// The number of downloads that are waiting because their hosts don't answer, are unreachable, or ask for a delay,
+    /// including those that have sent a request.
     package var heldUpCount: Int { environment.scheduler.heldUp.count }
 
     /// Returns the limit of a batch: at least one; by default, twice the number of transfers that may run.

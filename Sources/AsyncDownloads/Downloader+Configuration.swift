@@ -81,7 +81,8 @@ extension Downloader {
         /// A transfer that has received all bytes doesn't count while it waits for the disk to verify or place the
         /// file. A transfer whose server has sent no response to any request for two seconds doesn't count for transfers
         /// from other servers, unless the number is 1. At most twice as many transfers as this number have open files,
-        /// or fewer if the process may open few files.
+        /// and, in addition, at most sixteen times as many of servers that send no response, up to 256; they are fewer
+        /// if the process may open few files.
         ///
         /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is
         /// less.

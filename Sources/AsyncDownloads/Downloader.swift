@@ -60,7 +60,7 @@ public final class Downloader: Sendable {
         let registry = TransferRegistry(destinations: destinations)
         let scheduler = TransferScheduler(
             limit: configuration.largestTransferCount, openLimit: configuration.largestOpenTransferCount,
-            configuration.hostLimit, time: time)
+            silentLimit: configuration.largestSilentTransferCount, configuration.hostLimit, time: time)
         let connections = ConnectionCoordinator(scheduler: scheduler)
         environment = TransferEnvironment(
             transport: transport,
@@ -223,6 +223,11 @@ extension Downloader.Configuration {
     var largestOpenTransferCount: Int {
         let (twice, isTooLarge) = largestTransferCount.multipliedReportingOverflow(by: 2)
         return isTooLarge ? affordableTransferCount : min(twice, affordableTransferCount)
+    }
+
+    /// The maximum number of transfers that run in addition, while their hosts have sent no response for two seconds.
+    var largestSilentTransferCount: Int {
+        min(16 * min(largestTransferCount, 16), affordableTransferCount - largestOpenTransferCount)
     }
 
     /// The number of transfers whose files the process may open.

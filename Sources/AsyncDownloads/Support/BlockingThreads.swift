@@ -13,7 +13,7 @@ final class BlockingThreads: Sendable {
     typealias Operation = @Sendable () -> Void
 
     private static let coreCount = ProcessInfo.processInfo.activeProcessorCount
-    private static let shared = BlockingThreads(width: max(8, 4 * coreCount))
+    private static let shared = BlockingThreads(width: max(4, coreCount))
 
     /// The threads that read whole files: such an operation takes long because it uses the processor.
     static let readers = BlockingThreads(width: coreCount, maximum: 8 * coreCount)

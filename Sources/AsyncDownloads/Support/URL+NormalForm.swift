@@ -21,13 +21,23 @@ extension URL {
 extension URL {
     /// The path of a file URL without empty components and without `.`, so that a file in an existing directory has one
     /// path, apart from symbolic links and `..`.
-    var filePath: String {
+    var filePath: String { plainFilePath ?? plainDirectoryPath ?? path.omittingEmptyComponents }
+
+    /// The path of a file if the URL is evidently one in its plain form, otherwise nil.
+    ///
+    /// Such a URL is `file://` and an absolute path without escapes, empty components, and dot segments.
+    /// Most destinations are of this kind, and Foundation's properties take many times as long as this check.
+    var plainFilePath: String? {
         var text = absoluteString
-        let plain = text.withUTF8 { bytes in
-            // The URL of a directory usually ends with a slash.
-            UnsafeBufferPointer(rebasing: bytes.last == UInt8(ascii: "/") ? bytes.dropLast() : bytes[...]).plainFilePath
+        return text.withUTF8(\.plainFilePath)
+    }
+
+    /// The path of a directory without the slash at its end, if the URL is evidently one in its plain form, otherwise nil.
+    private var plainDirectoryPath: String? {
+        var text = absoluteString
+        return text.withUTF8 { bytes in
+            bytes.last == UInt8(ascii: "/") ? UnsafeBufferPointer(rebasing: bytes.dropLast()).plainFilePath : nil
         }
-        return plain ?? path.omittingEmptyComponents
     }
 
     /// Whether the URL has this plain file path.
@@ -36,10 +46,7 @@ extension URL {
         return text.withUTF8 { $0.isPlainFileURL && $0.dropFirst("file://".utf8.count).elementsEqual(path.utf8) }
     }
 
-    /// Whether the URL is evidently that of a file in its plain form: `file://` and an absolute path without escapes,
-    /// empty components, and dot segments.
-    ///
-    /// Most destinations are of this kind, and Foundation's properties take many times as long as this check.
+    /// Whether the URL has a plain file path.
     var isPlainFile: Bool {
         var text = absoluteString
         return text.withUTF8(\.isPlainFileURL)
@@ -47,7 +54,6 @@ extension URL {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The path if these are the bytes of the URL of a file in its plain form, otherwise nil.
     fileprivate var plainFilePath: String? {
         isPlainFileURL ? String(decoding: dropFirst("file://".utf8.count), as: UTF8.self) : nil
     }

@@ -79,6 +79,33 @@ struct HostFairnessTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `origins that never answer don't hold up the downloads of others in a batch`(each: Bool) async throws {
+        try await SimulatedFixture.with(
+            configure: { ($0.maximumConcurrentTransfers, $0.idleTimeout) = (4, .unlimited) },
+            reply: { url, _ in url.host() == "good.example" ? .response(200) : .silence }
+        ) { fixture async throws in
+            let requests =
+                (0..<20).map { fixture.request("https://silent\($0).example/") }
+                + (0..<10).map { fixture.request("\(Self.good)/\($0)") }
+            let finishedCount = Mutex(0)
+            let batch = Task {
+                if each, #available(macOS 14, iOS 17, tvOS 17, watchOS 10, *) {
+                    try await fixture.downloader.downloadEach(requests, limit: 4) { outcome in
+                        if case .success = outcome.result { finishedCount.withLock { $0 += 1 } }
+                    }
+                } else {
+                    for try await outcome in fixture.downloader.batch(requests, limit: 4) {
+                        if case .success = outcome.result { finishedCount.withLock { $0 += 1 } }
+                    }
+                }
+            }
+            await fixture.advance { finishedCount.withLock { $0 == 10 } }
+            batch.cancel()
+            _ = await batch.result
+        }
+    }
+
     /// Cancels a batch when the condition holds, or the batch has ended; the clock stands still.
     private func stop(_ batch: Task<Void, any Error>, when condition: () -> Bool) async {
         let hasEnded = Mutex(false)

@@ -75,6 +75,8 @@ struct URLNormalFormTests {
             for url in [URL(fileURLWithPath: path, isDirectory: false), URL(string: "file://" + path)].compactMap(
                 \.self)
             {
+                let directory = url.appendingPathComponent("", isDirectory: true)
+                #expect(directory.filePath.hasSameBytes(as: shortestPath(of: directory)))
                 guard let plain = url.plainFilePath else { continue }
                 plainCount += 1
                 #expect(plain == url.path && plain == url.filePath)
@@ -97,6 +99,12 @@ struct URLNormalFormTests {
     func `a destination whose last component is a dot segment is refused`(_ path: String) throws {
         let url = try #require(URL(string: "file://" + path))
         #expect(DownloadRequest(from: source, to: url).validationError?.code == .invalidRequest)
+    }
+
+    /// The path of a URL without empty components and `.`.
+    private func shortestPath(of url: URL) -> String {
+        "/" + url.path.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
+            .filter { $0 != "." }.joined(separator: "/")
     }
 
     private var source: URL { URL(string: "https://a.example/") ?? URL(filePath: "/") }

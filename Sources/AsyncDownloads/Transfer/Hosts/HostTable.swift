@@ -47,10 +47,10 @@ struct HostTable: Sendable {
         var unansweredCount = 0
         /// Whether no request may be sent at present, although some are waiting.
         var isBlocked = false
-        /// The number of waiting requests that were last counted as held up.
+        /// The number of requests that were last counted as held up.
         var heldUpCount = 0
-        /// The number of permits that were last counted as not counting for other origins.
-        var uncountedCount = 0
+        /// The number of running requests that were last counted as not answered by a silent origin.
+        var silentCount = 0
 
         fileprivate var isIdle: Bool { waitingCount + delayedCount + runningCount + unansweredCount == 0 }
 

@@ -5,7 +5,7 @@ final class BatchRoom: Sendable {
     private struct State {
         var downloads: [Int: Download] = [:]
         var lastNumber = 0
-        var heldUp = HeldUpDownloads()
+        var heldUp: HeldUpDownloads
         /// The number of child tasks that have ended since ``takeEnded()`` last counted one.
         var endedCount = 0
         var hasFailed = false
@@ -22,10 +22,11 @@ final class BatchRoom: Sendable {
     private let changes: AsyncStream<Void>
     private let change: AsyncStream<Void>.Continuation
     private let observer: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(_ downloader: Downloader, limit: Int) {
         (self.downloader, self.limit) = (downloader, limit)
+        state = Mutex(State(heldUp: HeldUpDownloads(limit: limit, in: downloader)))
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (self.changes, self.change) = (changes, change)
         observer = downloader.environment.scheduler.observeHeldUp { change.yield() }
@@ -43,7 +44,7 @@ final class BatchRoom: Sendable {
             let heldUp = downloader.environment.scheduler.heldUp
             let hasRoom: Bool? = state.withLock { state in
                 if state.hasFailed { return nil }
-                return state.heldUp.leaveRoom(among: state.downloads.values, heldUp, limit: limit)
+                return state.heldUp.leaveRoom(among: state.downloads.values, heldUp)
             }
             guard let hasRoom else { return false }
             if hasRoom { return true }

@@ -37,7 +37,11 @@ final class BatchWindow: Sendable {
         var hasMoreRoom = false
         /// The number of the scheduler's observer, which reports such downloads.
         var observer: Int?
-        var heldUp = HeldUpDownloads()
+        var heldUp: HeldUpDownloads
+
+        init(_ heldUp: HeldUpDownloads) {
+            self.heldUp = heldUp
+        }
 
         mutating func add(_ event: Event) {
             events.append(event)
@@ -67,14 +71,13 @@ final class BatchWindow: Sendable {
     }
 
     private let downloader: Downloader
-    private let limit: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private var scheduler: TransferScheduler { downloader.environment.scheduler }
 
     /// Creates a window without downloads.
     init(_ downloader: Downloader, limit: Int) {
         self.downloader = downloader
-        self.limit = limit
+        state = Mutex(State(HeldUpDownloads(limit: limit, in: downloader)))
         let observer = scheduler.observeHeldUp { [weak self] in self?.othersWait() }
         state.withLock { $0.observer = observer }
     }
@@ -91,7 +94,7 @@ final class BatchWindow: Sendable {
         let heldUp = scheduler.heldUp
         return state.withLock { state in
             state.heldUp.leaveRoom(
-                among: state.running.values, outcomeCount: state.outcomeCount, heldUp, limit: limit)
+                among: state.running.values, outcomeCount: state.outcomeCount, heldUp)
         }
     }
 

@@ -61,9 +61,15 @@ extension PermitQueue {
     }
 
     /// Returns whether a request is waiting because of the state of its origin.
-    func isHeldUp(_ ticket: Ticket) -> Bool {
-        guard let request = request(ticket), request.stage == .waiting else { return false }
-        return request.isDelayed || isHeldUp(table.origin(request.origin))
+    ///
+    /// - Parameter countsRunning: Whether a request that a silent origin hasn't answered counts as waiting.
+    func isHeldUp(_ ticket: Ticket, countsRunning: Bool) -> Bool {
+        guard let request = request(ticket) else { return false }
+        return switch request.stage {
+        case .waiting: request.isDelayed || isHeldUp(table.origin(request.origin))
+        case .running: countsRunning && !request.isAccepted && isSilent(ticket.slot)
+        case .finishing: false
+        }
     }
 
     private func isSilent(_ slot: Int32) -> Bool { table.origin(requests[slot].origin).state.silence.isPresent }
@@ -135,11 +141,11 @@ extension PermitQueue {
             table.updateOrigin(slot) { $0.isBlocked = false }
         }
         let origin = table.origin(slot)
-        let heldUp = isHeldUp(origin) ? origin.waitingCount : 0
+        let silent = origin.state.silence.isPresent ? origin.runningCount - origin.servingCount : 0
+        silentCount += silent - origin.silentCount
+        let heldUp = (isHeldUp(origin) ? origin.waitingCount : 0) + silent
         self.heldUp.change(by: heldUp - origin.heldUpCount)
-        let uncounted = origin.state.silence.isPresent ? origin.runningCount - origin.servingCount : 0
-        uncountedCount += uncounted - origin.uncountedCount
-        table.updateOrigin(slot) { ($0.heldUpCount, $0.uncountedCount) = (heldUp, uncounted) }
+        table.updateOrigin(slot) { ($0.heldUpCount, $0.silentCount) = (heldUp, silent) }
         silences[slot] = origin.state.silence.startTime
         let silence = origin.state.silence
         var urgent = origin.isBlocked ? nil : mostUrgent(of: slot).map { requests[$0].position }

@@ -8,7 +8,7 @@
 ///
 /// A transfer that has all bytes may yield its permit while it verifies and places the file, and the permits of transfers
 /// whose origins are silent don't count for other origins. In both cases, another transfer gets a permit only if no more
-/// than `openLimit` transfers have open files.
+/// than `openLimit` transfers have open files, not counting up to `silentLimit` transfers of silent origins.
 ///
 /// A permit includes one request to the host. Each additional request requires a call of ``begin(_:_:at:)``.
 ///
@@ -16,6 +16,7 @@
 struct PermitQueue: Sendable {
     let limit: Int
     private let openLimit: Int
+    private let silentLimit: Int
     var requests = SlotTable<Request>()
     var table: HostTable
     /// The hosts below their limits to which no request may currently be sent, with the end of that time.
@@ -45,7 +46,7 @@ struct PermitQueue: Sendable {
     private(set) var finishingCount = 0
 
     /// The requests that are waiting because their origins are silent, are unreachable, or ask for a delay, as far as the
-    /// queue has noticed.
+    /// queue has noticed, and the running ones that a silent origin hasn't answered.
     struct HeldUp: Sendable {
         fileprivate(set) var count = 0
         /// The sum of the absolute changes of the number, and the number of transfers that have begun or ended to wait
@@ -69,13 +70,14 @@ struct PermitQueue: Sendable {
 
     /// The waiting requests whose origins have become silent, and whose transfers haven't been notified.
     var hindered: [Ticket] = []
-    /// The number of permits that don't count for other origins, because their own origins are silent.
-    var uncountedCount = 0
+    /// The number of running requests that silent origins haven't answered; their permits don't count for other origins.
+    var silentCount = 0
 
     /// Whether the limits allow another permit for an origin that isn't silent.
     var hasRoom: Bool {
-        let countedCount = limit > 1 ? holderCount - uncountedCount : holderCount
-        return countedCount < limit && holderCount + finishingCount < openLimit
+        let lentCount = limit > 1 ? silentCount : 0
+        return holderCount - lentCount < limit
+            && holderCount + finishingCount - min(lentCount, silentLimit) < openLimit
     }
 
     /// Returns the number of requests that have a permit for the host.
@@ -89,18 +91,21 @@ struct PermitQueue: Sendable {
 
     /// The earliest time at which ``grant(at:)`` may grant a permit without another change of the queue.
     var nextTime: Duration? {
-        let silence = waitingCount > 0 ? silences.first?.order : nil
-        return [pausedHosts.first?.order, pausedOrigins.first?.order, delayed.first?.order, silence]
+        [pausedHosts.first?.order, pausedOrigins.first?.order, delayed.first?.order, silences.first?.order]
             .compactMap { $0 }.min()
     }
 
     /// Creates an empty queue; a limit below 1 counts as 1.
     ///
-    /// - Parameter openLimit: The maximum number of transfers with open files. If it is nil or lower than `limit`,
-    ///   `limit` is used.
-    init(limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings, seed: UInt64 = 1) {
+    /// - Parameters:
+    ///   - openLimit: The maximum number of transfers with open files. If it is nil or lower than `limit`,
+    ///     `limit` is used.
+    ///   - silentLimit: The maximum number of transfers that don't count toward `openLimit`, because their origins are
+    ///     silent.
+    init(limit: Int, openLimit: Int? = nil, silentLimit: Int = 0, _ settings: HostLimit.Settings, seed: UInt64 = 1) {
         self.limit = max(1, limit)
         self.openLimit = max(self.limit, openLimit ?? 0)
+        self.silentLimit = silentLimit
         table = HostTable(settings)
         jitter = SplitMix64(seed: seed)
     }

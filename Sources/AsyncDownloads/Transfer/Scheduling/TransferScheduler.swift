@@ -35,13 +35,16 @@ final class TransferScheduler: Sendable {
     ///   - limit: The maximum number of running transfers.
     ///   - openLimit: The maximum number of transfers with open files, including transfers that verify or place their
     ///     files; nil for `limit`.
+    ///   - silentLimit: The maximum number of transfers that don't count toward `openLimit`, because their origins are
+    ///     silent.
     ///   - seed: The seed of the random delays between attempts to connect.
     init(
-        limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings, time: any TimeSource,
+        limit: Int, openLimit: Int? = nil, silentLimit: Int = 0, _ settings: HostLimit.Settings, time: any TimeSource,
         seed: UInt64 = .random(in: .min ... .max)
     ) {
         self.time = time
-        state = Mutex(State(queue: PermitQueue(limit: limit, openLimit: openLimit, settings, seed: seed)))
+        let queue = PermitQueue(limit: limit, openLimit: openLimit, silentLimit: silentLimit, settings, seed: seed)
+        state = Mutex(State(queue: queue))
     }
 
     /// Requests a permit, which is granted by ``deliverGrants()``.
@@ -169,17 +172,21 @@ final class TransferScheduler: Sendable {
         state.withLock { $0.queue.table.updateConnections(of: origin, at: time.now, body) }
     }
 
-    /// The transfers that are waiting because of the states of their origins.
+    /// The transfers that are waiting because of the states of their origins, or for a response of a silent one.
     var heldUp: PermitQueue.HeldUp { state.withLock { $0.queue.heldUp } }
 
     /// Returns whether a request is waiting because of the state of its origin.
-    func isHeldUp(_ ticket: PermitQueue.Ticket) -> Bool { state.withLock { $0.queue.isHeldUp(ticket) } }
+    ///
+    /// - Parameter countsRunning: Whether a request that a silent origin hasn't answered counts as waiting.
+    func isHeldUp(_ ticket: PermitQueue.Ticket, countsRunning: Bool) -> Bool {
+        state.withLock { $0.queue.isHeldUp(ticket, countsRunning: countsRunning) }
+    }
 
     /// Whether a permit is free that no waiting transfer can use now.
     var hasFreePermit: Bool { state.withLock { $0.queue.hasRoom } }
 
-    /// The number of transfers that are waiting for a permit.
-    var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
+    /// The number of transfers that are waiting for a permit, or for a response of a silent origin.
+    var waitingCount: Int { state.withLock { $0.queue.waitingCount + $0.queue.silentCount } }
 
     /// Calls `body`, on any thread, after each change of ``heldUp``, until ``removeObserver(_:)`` is called.
     func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {

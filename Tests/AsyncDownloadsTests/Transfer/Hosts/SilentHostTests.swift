@@ -43,7 +43,7 @@ struct SilentHostTests {
         private var receivingCount = 0
 
         init(limit: Int, _ transfers: [Transfer]) {
-            queue = PermitQueue(limit: limit, openLimit: 2 * limit, HostLimit.Settings())
+            queue = PermitQueue(limit: limit, openLimit: 2 * limit, silentLimit: 16 * limit, HostLimit.Settings())
             self.transfers = transfers
             for index in transfers.indices { enqueue(index) }
         }
@@ -125,6 +125,14 @@ struct SilentHostTests {
         let end = simulation.run(until: 100)
         #expect(end <= .seconds(10), "\(end)")
         #expect(simulation.mostReceiving <= limit)
+    }
+
+    @Test func `forty hosts that never answer delay the files of another one by seconds`() {
+        let silent = (0..<40).map { Transfer(host: "silent\($0)", behavior: .silent(.seconds(30))) }
+        var simulation = Simulation(limit: 4, silent + Self.good)
+        let end = simulation.run(until: 100)
+        #expect(end <= .seconds(24), "\(end)")
+        #expect(simulation.mostReceiving <= 4)
     }
 
     @Test(arguments: [16, 64])
