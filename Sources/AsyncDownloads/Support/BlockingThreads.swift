@@ -13,6 +13,7 @@ final class BlockingThreads: Sendable {
     typealias Operation = @Sendable () -> Void
 
     private static let coreCount = ProcessInfo.processInfo.activeProcessorCount
+    /// Operations that use the processor gain nothing from more threads, which would be resumed more often.
     private static let shared = BlockingThreads(width: max(4, coreCount))
 
     /// The threads that read whole files: such an operation takes long because it uses the processor.

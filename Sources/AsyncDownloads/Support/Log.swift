@@ -1,11 +1,11 @@
+internal import struct Foundation.URL
+
 #if ServerStack
 internal import Logging
 #endif
 #if canImport(os)
 internal import os
 #endif
-
-internal import struct Foundation.URL
 
 /// A log for operators.
 ///

@@ -88,19 +88,21 @@ struct HostFairnessTests {
             let requests =
                 (0..<20).map { fixture.request("https://silent\($0).example/") }
                 + (0..<10).map { fixture.request("\(Self.good)/\($0)") }
-            let finishedCount = Mutex(0)
+            let results = Mutex<[Result<DownloadedFile, DownloadError>]>([])
             let batch = Task {
                 if each, #available(macOS 14, iOS 17, tvOS 17, watchOS 10, *) {
                     try await fixture.downloader.downloadEach(requests, limit: 4) { outcome in
-                        if case .success = outcome.result { finishedCount.withLock { $0 += 1 } }
+                        results.withLock { $0.append(outcome.result) }
                     }
                 } else {
                     for try await outcome in fixture.downloader.batch(requests, limit: 4) {
-                        if case .success = outcome.result { finishedCount.withLock { $0 += 1 } }
+                        results.withLock { $0.append(outcome.result) }
                     }
                 }
             }
-            await fixture.advance { finishedCount.withLock { $0 == 10 } }
+            // Only downloads of the good origin end.
+            await fixture.advance { results.withLock { $0.count == 10 } }
+            #expect(results.withLock { $0 }.allSatisfy { $0.failure == nil })
             batch.cancel()
             _ = await batch.result
         }

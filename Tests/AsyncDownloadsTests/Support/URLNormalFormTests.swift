@@ -103,7 +103,8 @@ struct URLNormalFormTests {
 
     /// The path of a URL without empty components and `.`.
     private func shortestPath(of url: URL) -> String {
-        "/" + url.path.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
+        "/"
+            + url.path.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
             .filter { $0 != "." }.joined(separator: "/")
     }
 
