@@ -82,7 +82,8 @@ extension Downloader {
         /// file. A transfer whose server has sent no response to any request for two seconds doesn't count for transfers
         /// from other servers, unless the number is 1. At most twice as many transfers as this number have open files,
         /// and, in addition, at most sixteen times as many of servers that send no response, up to 256; they are fewer
-        /// if the process may open few files.
+        /// if the process may open few files. When such servers respond, their transfers continue, and then more
+        /// transfers than this number receive bytes. A number below 1 counts as 1.
         ///
         /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is
         /// less.

@@ -216,7 +216,7 @@ extension Downloader: CustomReflectable {
 extension Downloader.Configuration {
     /// The maximum number of running transfers.
     var largestTransferCount: Int {
-        maximumConcurrentTransfers ?? min(ConcurrencyLimit.maximumCount, affordableTransferCount)
+        maximumConcurrentTransfers.map { max(1, $0) } ?? min(ConcurrencyLimit.maximumCount, affordableTransferCount)
     }
 
     /// The maximum number of transfers that run, or that verify or place their files.
@@ -227,7 +227,8 @@ extension Downloader.Configuration {
 
     /// The maximum number of transfers that run in addition, while their hosts have sent no response for two seconds.
     var largestSilentTransferCount: Int {
-        min(16 * min(largestTransferCount, 16), affordableTransferCount - largestOpenTransferCount)
+        // The limit of descriptors may be lowered between the two calls.
+        max(0, min(16 * min(largestTransferCount, 16), affordableTransferCount - largestOpenTransferCount))
     }
 
     /// The number of transfers whose files the process may open.

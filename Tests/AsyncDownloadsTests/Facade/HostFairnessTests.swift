@@ -30,6 +30,16 @@ struct HostFairnessTests {
         }
     }
 
+    @Test(arguments: [Int.min, -1, 0])
+    func `a number of transfers below one counts as one`(limit: Int) async throws {
+        try await SimulatedFixture.with(
+            configure: { $0.maximumConcurrentTransfers = limit }, reply: { _, _ in .response(200) }
+        ) { fixture async throws in
+            let downloads = (0..<3).map { fixture.start("\(Self.good)/\($0)") }
+            for download in downloads { _ = try await download.file }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `downloads that wait for a retry don't hold up others`(each: Bool) async throws {
         try await SimulatedFixture.with(reply: { url, _ in

@@ -47,7 +47,7 @@ struct HostTable: Sendable {
         var unansweredCount = 0
         /// Whether no request may be sent at present, although some are waiting.
         var isBlocked = false
-        /// The number of requests that were last counted as held up.
+        /// The number of waiting requests that were last counted as held up.
         var heldUpCount = 0
         /// The number of running requests that were last counted as not answered by a silent origin.
         var silentCount = 0

@@ -143,7 +143,9 @@ extension PermitQueue {
         let origin = table.origin(slot)
         let silent = origin.state.silence.isPresent ? origin.runningCount - origin.servingCount : 0
         silentCount += silent - origin.silentCount
-        let heldUp = (isHeldUp(origin) ? origin.waitingCount : 0) + silent
+        let heldUp = isHeldUp(origin) ? origin.waitingCount : 0
+        // A request that is granted changes both numbers, and their sum remains the same.
+        self.heldUp.change(by: silent - origin.silentCount)
         self.heldUp.change(by: heldUp - origin.heldUpCount)
         table.updateOrigin(slot) { ($0.heldUpCount, $0.silentCount) = (heldUp, silent) }
         silences[slot] = origin.state.silence.startTime

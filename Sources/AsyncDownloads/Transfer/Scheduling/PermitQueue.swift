@@ -89,7 +89,8 @@ struct PermitQueue: Sendable {
         return table.host(named: host).map { $0.waitingCount > 0 } ?? false
     }
 
-    /// The earliest time at which ``grant(at:)`` may grant a permit without another change of the queue.
+    /// The earliest time at which ``grant(at:)`` may grant a permit, or notice that an origin is silent, without another
+    /// change of the queue.
     var nextTime: Duration? {
         [pausedHosts.first?.order, pausedOrigins.first?.order, delayed.first?.order, silences.first?.order]
             .compactMap { $0 }.min()
