@@ -13,7 +13,8 @@ final class BlockingThreads: Sendable {
     typealias Operation = @Sendable () -> Void
 
     private static let coreCount = ProcessInfo.processInfo.activeProcessorCount
-    /// Operations that use the processor gain nothing from more threads, which would be resumed more often.
+    /// The width is the number of processors, because more threads would only be resumed more often, but at least four:
+    /// on a slow volume, an operation may wait for some milliseconds without taking long.
     private static let shared = BlockingThreads(width: max(4, coreCount))
 
     /// The threads that read whole files: such an operation takes long because it uses the processor.

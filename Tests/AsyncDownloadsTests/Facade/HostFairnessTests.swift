@@ -118,6 +118,24 @@ struct HostFairnessTests {
         }
     }
 
+    @Test func `a batch with a lower limit than the downloader's sends no more requests to silent origins`()
+        async throws
+    {
+        try await SimulatedFixture.with(
+            configure: { ($0.maximumConcurrentTransfers, $0.idleTimeout) = (4, .unlimited) },
+            reply: { _, _ in .silence }
+        ) { fixture async throws in
+            let requests = (0..<8).map { fixture.request("https://silent\($0).example/") }
+            let batch = Task { for try await _ in fixture.downloader.batch(requests, limit: 2) {} }
+            while fixture.servers.requests.count < 2 { await Task.yield() }
+            await fixture.advance { fixture.time.now >= .seconds(60) }
+            #expect(fixture.downloader.heldUpCount == 2)
+            #expect(fixture.servers.requests.count == 2)
+            batch.cancel()
+            _ = await batch.result
+        }
+    }
+
     /// Cancels a batch when the condition holds, or the batch has ended; the clock stands still.
     private func stop(_ batch: Task<Void, any Error>, when condition: () -> Bool) async {
         let hasEnded = Mutex(false)

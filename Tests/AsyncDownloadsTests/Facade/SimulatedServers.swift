@@ -132,8 +132,6 @@ struct SimulatedFixture: Sendable {
             await waitUntilIdle()
             if condition() { return }
             time.advance(by: step)
-            // The tasks of a batch may have no other thread.
-            await Task.yield()
         }
     }
 

@@ -151,6 +151,28 @@ struct SilentHostTests {
         #expect(end <= .seconds(60), "\(end)")
     }
 
+    @Test(arguments: [0, 3, 100])
+    func `transfers of silent origins count again when they are answered, and beyond their limit`(silentLimit: Int) {
+        var queue = PermitQueue(limit: 2, openLimit: 4, silentLimit: silentLimit, HostLimit.Settings())
+        for number in 0..<20 {
+            _ = queue.enqueue(for: OriginPair(host: "silent\(number)"), priority: .normal, at: .zero)
+        }
+        var begun: [(PermitQueue.Ticket, PermitQueue.Begun)] = []
+        for second in stride(from: 0, to: 40, by: 2) {
+            for ticket in queue.grant(at: .seconds(second)) {
+                if let request = queue.begin(ticket, at: .seconds(second)) { begun.append((ticket, request)) }
+            }
+        }
+        #expect(begun.count == min(4 + silentLimit, 20))
+        #expect(queue.silentCount == begun.count)
+        #expect(queue.hasRoom == (silentLimit == 100))
+        for (_, request) in begun { _ = queue.answered(request, .accepted(), at: .seconds(40)) }
+        #expect(queue.silentCount == 0 && queue.heldUp.count == 0)
+        #expect(!queue.hasRoom)
+        for (ticket, _) in begun.dropLast() { queue.release(ticket) }
+        #expect(queue.hasRoom)
+    }
+
     @Test func `with a limit of one, a slow answer doesn't let another transfer run`() {
         let slow = (0..<10).map { Transfer(host: "slow\($0)", behavior: .answers(.seconds(3))) }
         var simulation = Simulation(limit: 1, slow)
