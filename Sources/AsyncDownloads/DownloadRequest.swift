@@ -178,12 +178,12 @@ public struct DownloadRequest: Sendable, Hashable {
 
     var fields: Fields {
         get { content.value }
-        set { content.value = newValue }
+        _modify { yield &content.value }
     }
 
     var options: Options {
         get { content.value.options.value }
-        set { content.value.options.value = newValue }
+        _modify { yield &content.value.options.value }
     }
 
     /// Creates a request to download `url` to the file `destination`.

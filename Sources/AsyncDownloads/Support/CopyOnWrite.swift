@@ -1,7 +1,8 @@
 /// A value whose copies share one allocation until one of them is changed.
 struct CopyOnWrite<Value: Sendable>: Sendable {
     private final class Storage: @unchecked Sendable {  // `value` is changed only while the storage has one reference.
-        var value: Value
+        // The check at run time would take longer than most accesses.
+        @exclusivity(unchecked) var value: Value
 
         init(_ value: Value) {
             self.value = value

@@ -21,12 +21,14 @@ struct SlotTable<Element: Sendable>: Sendable {
         return element
     }
 
-    /// Changes the element in a slot, which must be in use, without a copy of what it contains.
+    /// Changes the element in a slot, which must be in use, in place.
     mutating func update<Value>(_ slot: Int32, _ body: (inout Element) -> Value) -> Value {
-        // The element is moved out of the table, so that it is uniquely referenced and can be changed in place.
-        guard var element = slots[Int(slot)].take() else { preconditionFailure("slot \(slot) is free") }
-        defer { slots[Int(slot)] = element }
-        return body(&element)
+        let index = Int(slot)
+        precondition(slots.indices.contains(index), "slot \(slot) doesn't exist")
+        // Through a pointer, the element is changed in place instead of being moved out of the table and back.
+        let value = slots.withUnsafeMutableBufferPointer { $0[index].update(body) }
+        guard let value else { preconditionFailure("slot \(slot) is free") }
+        return value
     }
 
     /// Adds an element and returns its slot.

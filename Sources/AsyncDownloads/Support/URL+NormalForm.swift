@@ -43,7 +43,7 @@ extension URL {
     /// Whether the URL has this plain file path.
     func isPlainFile(at path: String) -> Bool {
         var text = absoluteString
-        return text.withUTF8 { $0.isPlainFileURL && $0.dropFirst("file://".utf8.count).elementsEqual(path.utf8) }
+        return text.withUTF8 { $0.plainFilePath?.hasSameBytes(as: path) == true }
     }
 
     /// Whether the URL has a plain file path.
@@ -59,7 +59,7 @@ extension UnsafeBufferPointer<UInt8> {
     }
 
     fileprivate var isPlainFileURL: Bool {
-        guard self.starts(with: "file:///".utf8) else { return false }
+        guard starts(with: "file:///") else { return false }
         // The bytes of the present component; a component of dots only is not plain.
         var (length, hasOnlyDots) = (0, true)
         for byte in self["file:///".utf8.count...] {
@@ -89,8 +89,8 @@ extension UnsafeBufferPointer<UInt8> {
 
     /// The parts of the URL in front of its path, if they are in normal form.
     private var authorityInNormalForm: (isSecure: Bool, host: Range<Int>, port: Int, path: Int)? {
-        let isSecure = self.starts(with: "https://".utf8)
-        guard isSecure || self.starts(with: "http://".utf8) else { return nil }
+        let isSecure = starts(with: "https://")
+        guard isSecure || starts(with: "http://") else { return nil }
         let (start, defaultPort) = isSecure ? (8, 443) : (7, 80)
         guard let path = self[start...].firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let colon = self[start..<path].firstIndex(of: UInt8(ascii: ":")) ?? path
@@ -98,6 +98,12 @@ extension UnsafeBufferPointer<UInt8> {
         guard colon < path else { return (isSecure, start..<colon, defaultPort, path) }
         guard let port = Self.port(self[(colon + 1)..<path]), port != defaultPort else { return nil }
         return (isSecure, start..<colon, port, path)
+    }
+
+    private func starts(with prefix: StaticString) -> Bool {
+        prefix.withUTF8Buffer { prefix in
+            count >= prefix.count && UnsafeBufferPointer(rebasing: self[..<prefix.count]).hasSameBytes(as: prefix)
+        }
     }
 
     /// Returns the port with these digits, or nil if it is not a valid port in its shortest form.

@@ -75,6 +75,8 @@ extension ActiveTransfer.State {
 
     /// Returns the effects that notify observers of changes.
     mutating func notifyObservers() -> [DeferredEffect] {
+        // Most transfers have none, and this method is called after each input.
+        guard subscribers.hasObservers else { return [] }
         let present = ActiveTransfer.ObservedState(
             phase: machine.phase, isWaitingForConnectivity: machine.isWaitingForConnectivity)
         if present != lastObservedState { subscribers.allChanged() }

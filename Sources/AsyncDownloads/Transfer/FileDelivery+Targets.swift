@@ -26,7 +26,7 @@ extension FileDelivery {
             destinations.isFree(path, for: digest)
         }
         target.url = destination
-        target.recordedResource = ResourceDigest(location.request)
+        target.request = location.request
         let policy = environment.existingFilePolicy(of: request)
         target.replacesFiles = policy != .fail && !(policy == .keep && request.destination.path != nil)
         let former = policy == .keep ? nil : recipient.formerFile

@@ -44,7 +44,13 @@ struct FieldScanner {
 
     /// Reads `1*DIGIT`; `nil` if no digit comes next or the number is above ``maximumNumber``.
     mutating func takeNumber() -> Int64? {
-        guard let number = Int64(take(while: \.isASCIIDigit)), number <= Self.maximumNumber else { return nil }
+        var number: Int64?
+        while let byte = rest.first, byte.isASCIIDigit {
+            let digit = Int64(byte - UInt8(ascii: "0"))
+            guard number ?? 0 <= (Self.maximumNumber - digit) / 10 else { return nil }
+            number = (number ?? 0) * 10 + digit
+            rest.removeFirst()
+        }
         return number
     }
 
@@ -73,7 +79,13 @@ extension UInt8 {
 
     /// Whether the byte is a `tchar`, a character that a token may contain (RFC 9110, 5.6.2).
     var isTokenCharacter: Bool {
-        isASCIIDigit || isASCIILetter || "!#$%&'*+-.^_`|~".utf8.contains(self)
+        switch self {
+        case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"),
+            UInt8(ascii: "~"):
+            true
+        default: isASCIIDigit || isASCIILetter
+        }
     }
 
     /// Whether the byte is white space in a field value: `SP` or `HTAB` (RFC 9110, 5.6.3).
@@ -112,7 +124,11 @@ extension StringProtocol {
 
     /// Returns whether the texts have the same UTF-8 bytes, a stricter comparison than `==`.
     func hasSameBytes(as other: some StringProtocol) -> Bool {
-        utf8.elementsEqual(other.utf8)
+        // The bytes of almost every string are contiguous.
+        let isSame = utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable { $0.hasSameBytes(as: bytes) }
+        }
+        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 
     /// Returns the text without surrounding white space, which isn't part of a field value (RFC 9110, 5.5).

@@ -1,4 +1,4 @@
-internal import struct Foundation.URL
+package import struct Foundation.URL
 
 /// Functions that turn untrusted names into names that are safe for files.
 package enum FileName {
@@ -32,7 +32,9 @@ package enum FileName {
         guard let first = bytes.first, let last = bytes.last, bytes.count <= maximumByteCount else { return false }
         func isAlphanumeric(_ byte: UInt8) -> Bool { byte.isASCIILetter || byte.isASCIIDigit }
         return isAlphanumeric(first) && isAlphanumeric(last)
-            && bytes.allSatisfy { isAlphanumeric($0) || "-._".utf8.contains($0) }
+            && bytes.allSatisfy {
+                isAlphanumeric($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
+            }
     }
 
     /// Returns the name, shortened to at most 255 bytes between two characters; a plausible extension is kept.
@@ -150,7 +152,7 @@ extension FileName {
     /// The characters that Windows rejects are replaced by `_`, dots and white space at the end are removed, and a name
     /// that Windows reserves for a device gets the prefix `_`. A portable name is returned unchanged.
     static func portable(_ sanitized: String) -> String {
-        if isOrdinary(sanitized), !isReserved(sanitized) { return sanitized }
+        if isOrdinary(sanitized), !isReserved(ordinary: sanitized) { return sanitized }
         var legal = String.UnicodeScalarView()
         for scalar in sanitized.unicodeScalars {
             legal.append("<>:\"|?*\\".unicodeScalars.contains(scalar) ? "_" : scalar)
@@ -168,6 +170,14 @@ extension FileName {
         return reservedNames.contains(Substring(stem).asciiLowercased())
     }
 
+    /// Returns whether Windows reserves an ordinary name, which contains no white space.
+    private static func isReserved(ordinary name: String) -> Bool {
+        let stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
+        return stem.count <= longestReservedName && reservedNames.contains(Substring(stem).asciiLowercased())
+    }
+
+    private static let longestReservedName = reservedNames.lazy.map(\.utf8.count).max() ?? 0
+
     private static let reservedNames: Set<String> = {
         let numbered = "123456789¹²³".flatMap { ["com\($0)", "lpt\($0)"] }
         return Set(["con", "prn", "aux", "nul", "conin$", "conout$"] + numbered)
@@ -180,13 +190,15 @@ extension FileName {
     /// Escapes that are malformed or that don't decode to UTF-8 stay unchanged. An escaped slash counts as a slash:
     /// only the text after it is used.
     package static func fromURLPath(_ percentEncodedPath: String) -> String? {
-        percentEncodedPath.utf8.split(separator: UInt8(ascii: "/")).last.flatMap {
-            sanitized(PercentEncoding.decodingLeniently(Substring($0)))
-        }
+        let slash = UInt8(ascii: "/")
+        let path = percentEncodedPath.utf8
+        guard let end = path.lastIndex(where: { $0 != slash }) else { return nil }
+        let start = path[...end].lastIndex(of: slash).map(path.index(after:)) ?? path.startIndex
+        return sanitized(PercentEncoding.decodingLeniently(Substring(path[start...end])))
     }
 
     /// Returns the sanitized name for a file if the server suggests none: the caller's name, or the name from the URL.
-    static func unsuggested(_ callers: String?, from url: URL?) -> String {
+    package static func unsuggested(_ callers: String?, from url: URL?) -> String {
         callers.flatMap(sanitized) ?? url.flatMap { fromURLPath($0.path(percentEncoded: true)) } ?? "download"
     }
 }

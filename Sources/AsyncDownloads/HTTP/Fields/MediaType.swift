@@ -8,7 +8,7 @@ struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// Parses a text such as `Text/HTML; charset=utf-8`; `nil` if it isn't a media type.
     init?(_ text: String?) {
         guard let text else { return nil }
-        var scanner = FieldScanner(text.prefix { $0 != ";" })
+        var scanner = FieldScanner(Substring(text.utf8.prefix { $0 != UInt8(ascii: ";") }))
         scanner.takeWhitespace()
         let type = scanner.take(while: \.isTokenCharacter)
         guard !type.isEmpty, scanner.take("/") else { return nil }
@@ -22,7 +22,9 @@ struct MediaType: Sendable, Hashable, CustomStringConvertible {
     var description: String { "\(type)/\(subtype)" }
 
     /// Whether a web page has this type.
-    var isHTML: Bool { description == "text/html" || description == "application/xhtml+xml" }
+    var isHTML: Bool {
+        type == "text" && subtype == "html" || type == "application" && subtype == "xhtml+xml"
+    }
 
     /// Returns whether a media range includes the type; `*` in the range matches any type or subtype (RFC 9110,
     /// 12.5.1).

@@ -49,8 +49,10 @@ enum PercentEncoding {
     ///
     /// Everything else stays unchanged, above all existing escapes. The authority isn't changed either, because names of
     /// hosts have another encoding.
-    static func encodingInvalidBytes(_ text: some StringProtocol) -> String {
-        var rest = Substring(text).utf8
+    static func encodingInvalidBytes(_ text: Substring) -> String {
+        var rest = text.utf8
+        // Most texts need no change, and this check is faster than the loop.
+        if rest.allSatisfy({ $0.isAllowedInURL }), authorityEnd(rest) != nil { return String(text) }
         var bytes: [UInt8] = []
         if let end = authorityEnd(rest) {
             bytes += rest[..<end]
@@ -92,12 +94,14 @@ enum PercentEncoding {
 
     /// Returns the end of the authority, which follows `//`; nil if the text has none.
     private static func authorityEnd(_ text: Substring.UTF8View) -> Substring.Index? {
-        let delimiters = "/?#".utf8
-        guard let slash = text.firstIndex(where: { delimiters.contains($0) }), text[slash...].starts(with: "//".utf8),
+        func isDelimiter(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+        }
+        guard let slash = text.firstIndex(where: isDelimiter), text[slash...].starts(with: "//".utf8),
             slash == text.startIndex || text[..<slash].last == UInt8(ascii: ":")
         else { return nil }
         let authority = text[slash...].dropFirst(2)
-        return authority.firstIndex { delimiters.contains($0) } ?? authority.endIndex
+        return authority.firstIndex(where: isDelimiter) ?? authority.endIndex
     }
 
     /// Reads `%XX` if it comes next, and returns the byte.
@@ -118,7 +122,11 @@ extension UInt8 {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "a")...UInt8(ascii: "z"):
             true
-        default: "-._~!$&'()*+,;=:@/?".utf8.contains(self)
+        case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&")...UInt8(ascii: "/"), UInt8(ascii: ":"),
+            UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "?"), UInt8(ascii: "@"), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
         }
     }
 }
@@ -129,6 +137,6 @@ extension URL {
     /// Foundation's parser encodes all of a component that contains such a character, including the percent signs of
     /// existing escapes, and the URL then identifies another resource.
     package init?(encoding text: some StringProtocol, relativeTo base: URL? = nil) {
-        self.init(string: PercentEncoding.encodingInvalidBytes(text), relativeTo: base)
+        self.init(string: PercentEncoding.encodingInvalidBytes(Substring(text)), relativeTo: base)
     }
 }

@@ -80,10 +80,10 @@ struct ResponseInterpreter: Sendable {
                     .unexpectedHTML, "received a web page instead of the file, possibly from a captive portal",
                     isRetryable: true))
         }
-        guard requested.start > 0 else {
-            return .begin(representation(head, length: length(head)), end: length(head), restart: nil)
-        }
         let length = length(head)
+        guard requested.start > 0 else {
+            return .begin(representation(head, length: length), end: length, restart: nil)
+        }
         let isSame =
             match(head) == .same && (length == nil || known?.length == nil || length == known?.length)
         if mayDropCondition, mayBeSame(isSame, head) { return .retryRequest(.withoutCondition) }

@@ -129,7 +129,7 @@ extension FinishedFileRecord {
             return .some(nil)
         case .tag, .hexadecimalTag:
             guard let count = rest.takeNumber(), let bytes = rest.take(Int(clamping: count)) else { return nil }
-            let digits = form == .tag ? String(wellFormedUTF8: bytes) : hexadecimal(bytes)
+            let digits = form == .tag ? String(wellFormedUTF8: Array(bytes)) : hexadecimal(bytes)
             guard let digits, let tag = EntityTag("\"\(digits)\""), !tag.isWeak else { return nil }
             return .entityTag(tag)
         case .date:
@@ -213,6 +213,6 @@ extension ArraySlice<UInt8> {
 
     fileprivate mutating func takeText() -> String? {
         guard let count = takeNumber(), let bytes = take(Int(clamping: count)) else { return nil }
-        return String(wellFormedUTF8: bytes)
+        return String(wellFormedUTF8: Array(bytes))
     }
 }

@@ -238,8 +238,12 @@ struct PlacementTarget: Sendable {
     var resource: ResourceKey?
     /// The names that this process has used in directories.
     var names: DirectoryNames
+    /// The request of the resource; nil for a file that doesn't belong to a resource.
+    var request: RequestRecord?
     /// The digest of the resource in the records of finished files; nil if they have no record.
-    var recordedResource: ResourceDigest?
+    ///
+    /// It is needed only if a file exists at the target.
+    var recordedResource: ResourceDigest? { request.flatMap(ResourceDigest.init) }
     /// Whether the file may replace another one.
     var replacesFiles = true
     /// Returns whether an existing file without a record may be replaced if it has the name that the caller chose.

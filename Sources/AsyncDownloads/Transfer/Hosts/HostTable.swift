@@ -54,6 +54,25 @@ struct HostTable: Sendable {
 
         fileprivate var isIdle: Bool { waitingCount + delayedCount + runningCount + unansweredCount == 0 }
 
+        /// The slot of the waiting request that is first by priority.
+        var mostUrgent: Int32? {
+            for line in lines { if let first = line.first { return first } }
+            return nil
+        }
+
+        /// Returns the slot of the waiting request that is first by age.
+        func oldest(in requests: SlotTable<PermitQueue.Request>) -> Int32? {
+            var oldest: Int32?
+            for line in lines {
+                guard let first = line.first else { continue }
+                guard let other = oldest, requests[other].order < requests[first].order else {
+                    oldest = first
+                    continue
+                }
+            }
+            return oldest
+        }
+
         private static let ranks = [DownloadRequest.Priority.high, .normal, .low].map(\.rank)
 
         /// Returns the index in ``lines`` of the requests with this rank.
@@ -159,8 +178,8 @@ extension HostTable {
 
     /// Removes an origin without requests, and its host if it has no other origin; what was learned about them is kept.
     mutating func removeIfIdle(_ slot: Int32, at now: Duration) {
+        guard origins.update(slot, \.isIdle) else { return }
         let origin = origins[slot]
-        guard origin.isIdle else { return }
         originSlots[origin.pair] = nil
         origins.remove(at: slot)
         let isLast = hosts.update(origin.host) { host in

@@ -66,7 +66,7 @@ extension PermitQueue {
     func isHeldUp(_ ticket: Ticket, countsRunning: Bool) -> Bool {
         guard let request = request(ticket) else { return false }
         return switch request.stage {
-        case .waiting: request.isDelayed || isHeldUp(table.origin(request.origin))
+        case .waiting: request.isDelayed || Self.isHeldUp(table.origin(request.origin), at: latest)
         case .running: countsRunning && !request.isAccepted && isSilent(ticket.slot)
         case .finishing: false
         }
@@ -80,19 +80,14 @@ extension PermitQueue {
 extension PermitQueue {
     /// Returns the slot of the waiting request of a host that is first by priority.
     func mostUrgent(ofHost host: Int32) -> Int32? {
-        table.host(host).urgentOrigins.first.flatMap { mostUrgent(of: $0.key) }
+        table.host(host).urgentOrigins.first.flatMap { table.origin($0.key).mostUrgent }
     }
 
     /// Returns the slot of the waiting request of a host that is first by age.
-    func oldest(ofHost host: Int32) -> Int32? { table.host(host).oldestOrigins.first.flatMap { oldest(of: $0.key) } }
-
-    private func mostUrgent(of origin: Int32) -> Int32? {
-        table.origin(origin).lines.lazy.compactMap(\.first).first
+    func oldest(ofHost host: Int32) -> Int32? {
+        table.host(host).oldestOrigins.first.flatMap { table.origin($0.key).oldest(in: requests) }
     }
 
-    private func oldest(of origin: Int32) -> Int32? {
-        table.origin(origin).lines.lazy.compactMap(\.first).min { requests[$0].order < requests[$1].order }
-    }
 
     /// Makes a request wait outside the lines.
     mutating func delay(_ slot: Int32, until end: Duration) {
@@ -136,45 +131,49 @@ extension PermitQueue {
     /// Updates the positions of an origin and its host in the lines, and removes the origin or the host if it has no
     /// requests.
     mutating func changed(_ slot: Int32) {
-        if table.origin(slot).waitingCount == 0 {
-            pausedOrigins[slot] = nil
-            table.updateOrigin(slot) { $0.isBlocked = false }
+        // The entry is read in place, because this method is called several times for each request.
+        let (host, silence, urgent, oldest) = table.updateOrigin(slot) { origin in
+            if origin.waitingCount == 0 {
+                pausedOrigins[slot] = nil
+                origin.isBlocked = false
+            }
+            let silence = origin.state.silence
+            let silent = silence.isPresent ? origin.runningCount - origin.servingCount : 0
+            let waiting = Self.isHeldUp(origin, at: latest) ? origin.waitingCount : 0
+            silentCount += silent - origin.silentCount
+            // A request that is granted changes both numbers, and their sum remains the same.
+            heldUp.change(by: silent - origin.silentCount)
+            heldUp.change(by: waiting - origin.heldUpCount)
+            (origin.heldUpCount, origin.silentCount) = (waiting, silent)
+            var urgent = origin.isBlocked ? nil : origin.mostUrgent.map { requests[$0].position }
+            urgent?.isSilent = silence.isPresent
+            var oldest = origin.isBlocked ? nil : origin.oldest(in: requests).map { requests[$0].order }
+            // Without another request, the silence couldn't end.
+            oldest?.isSilent = silence.isPresent && silence.isResponseExpected
+            return (origin.host, silence, urgent, oldest)
         }
-        let origin = table.origin(slot)
-        let silent = origin.state.silence.isPresent ? origin.runningCount - origin.servingCount : 0
-        silentCount += silent - origin.silentCount
-        let heldUp = isHeldUp(origin) ? origin.waitingCount : 0
-        // A request that is granted changes both numbers, and their sum remains the same.
-        self.heldUp.change(by: silent - origin.silentCount)
-        self.heldUp.change(by: heldUp - origin.heldUpCount)
-        table.updateOrigin(slot) { ($0.heldUpCount, $0.silentCount) = (heldUp, silent) }
-        silences[slot] = origin.state.silence.startTime
-        let silence = origin.state.silence
-        var urgent = origin.isBlocked ? nil : mostUrgent(of: slot).map { requests[$0].position }
-        urgent?.isSilent = silence.isPresent
-        var oldest = origin.isBlocked ? nil : oldest(of: slot).map { requests[$0].order }
-        // Without another request, the silence couldn't end.
-        oldest?.isSilent = silence.isPresent && silence.isResponseExpected
-        table.updateHost(origin.host) { host in
+        silences[slot] = silence.startTime
+        table.updateHost(host) { host in
             host.urgentOrigins[slot] = urgent
             host.oldestOrigins[slot] = oldest
         }
-        hostChanged(origin.host)
+        hostChanged(host)
         table.removeIfIdle(slot, at: latest)
     }
 
     /// Returns whether the waiting requests of an origin wait because of its state.
-    private func isHeldUp(_ origin: HostTable.OriginEntry) -> Bool {
-        (origin.isBlocked || origin.state.silence.isPresent) && origin.state.hindrance(at: latest) != nil
+    private static func isHeldUp(_ origin: HostTable.OriginEntry, at now: Duration) -> Bool {
+        (origin.isBlocked || origin.state.silence.isPresent) && origin.state.hindrance(at: now) != nil
     }
 
     mutating func hostChanged(_ slot: Int32) {
-        let host = table.host(slot)
-        if host.waitingCount == 0 { pausedHosts[slot] = nil }
-        let mayRun = host.isBelowLimit && pausedHosts[slot] == nil
-        var urgent = mayRun ? host.urgentOrigins.first?.order : nil
-        urgent?.runningCount = host.runningCount
-        urgentHeads[slot] = urgent
-        oldestHeads[slot] = mayRun ? host.oldestOrigins.first?.order : nil
+        let (urgent, oldest) = table.updateHost(slot) { host in
+            if host.waitingCount == 0 { pausedHosts[slot] = nil }
+            guard host.isBelowLimit, pausedHosts[slot] == nil else { return (nil, nil) }
+            var urgent = host.urgentOrigins.first?.order
+            urgent?.runningCount = host.runningCount
+            return (urgent, host.oldestOrigins.first?.order)
+        } as (Position?, Position?)
+        (urgentHeads[slot], oldestHeads[slot]) = (urgent, oldest)
     }
 }

@@ -33,7 +33,7 @@ struct SubscriberSet: Sendable {
     /// Whether a subscriber, possibly detached, wants a file.
     private(set) var wantsFile = false
     /// Whether an observer has ever been added.
-    private var hasObservers = false
+    private(set) var hasObservers = false
     /// The subscribers that have changed since the last call of ``notifications()``; nil for all.
     private var changed: Set<SubscriberID>? = []
     private var subscriberNumbers = SerialNumbers<SubscriberID>()

@@ -57,7 +57,7 @@ struct FinishedFileTests {
             var target = PlacementTarget(
                 .directory(directory.path, name: "name", isCallers: true), resource: directory.location.request.key,
                 names: names, isFree: { _ in true })
-            target.recordedResource = ResourceDigest(directory.location.request)
+            target.request = directory.location.request
             let path = try partial.place(at: [target], length: 1000)[0].get()
             return PartialNames.lastComponent(of: path)
         }
