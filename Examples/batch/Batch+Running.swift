@@ -23,7 +23,8 @@ extension Batch {
         }
         var feed = feed()
         try await feed.readAhead()
-        let results = try RunResults(report: report, failures: failureManifest)
+        let hasResults = report != nil || failureManifest != nil
+        let results = hasResults ? try RunResults(report: report, failures: failureManifest) : nil
         // A mistake in the options leaves nothing behind.
         _ = try transfers.requestSettings
         let version = try await newVersion()

@@ -13,7 +13,7 @@ struct Address: Sendable, Hashable {
 
     /// Creates an address from a URL that may be relative to `base` (RFC 3986, 5.2).
     init(_ text: String, base: BaseAddress?) throws(Misuse) {
-        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }),
+        guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || 0x7F...0x9F ~= $0.value }),
             let url = URL(encoding: text, relativeTo: base?.url)?.absoluteURL
         else { throw Misuse("not a valid URL") }
         guard let scheme = url.scheme?.lowercased() else {

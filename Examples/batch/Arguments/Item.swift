@@ -28,7 +28,7 @@ struct Item: Sendable, Hashable {
 
     /// The name of the file if the user gave no path and the server suggests no name.
     var fileName: String {
-        numberedName ?? DownloadRequest(from: address.url, into: URL(fileURLWithPath: "/")).defaultFileName
+        numberedName ?? FileName.unsuggested(nil, from: address.url)
     }
 
     /// The path of the file in the output directory, unless the server suggests a name.

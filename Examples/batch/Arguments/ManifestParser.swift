@@ -142,7 +142,7 @@ struct ManifestParser: Sendable {
         case "name":
             let name = try OutputName(value)
             guard entry.item.numberedName == nil else { throw Misuse("name is given twice") }
-            guard !name.path.contains("/") else { throw Misuse("name contains no directories") }
+            guard !name.path.utf8.contains(UInt8(ascii: "/")) else { throw Misuse("name contains no directories") }
             entry.item.numberedName = name.path
         case "dir":
             guard entry.directory == nil else { throw Misuse("dir is given twice") }

@@ -68,6 +68,8 @@ struct NameRegister: Sendable {
 
     /// Determines the directories of an item's file; returns false if the item gives a directory that is another's file.
     private mutating func placeDirectories(of item: inout Item) -> Bool {
+        // The name of a file has no directories.
+        if item.output == nil, item.subdirectory.isEmpty { return true }
         let components = item.path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
         guard !components.isEmpty else { return true }
         var path = ""
@@ -101,12 +103,12 @@ struct NameRegister: Sendable {
 
     /// Returns the hash value of the path without a number, and the number; nil if the path has none.
     private static func variant(_ path: String) -> (path: Int, number: UInt32)? {
-        let components = path.utf8.split(separator: UInt8(ascii: "/"))
-        guard let last = components.last,
-            let (name, number) = FileName.unnumbered(String(decoding: last, as: UTF8.self)),
+        let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
+        let name = path[start...]
+        guard name.utf8.contains(UInt8(ascii: "-")), let (first, number) = FileName.unnumbered(String(name)),
             let number = UInt32(exactly: number)
         else { return nil }
-        return ((String(decoding: path.utf8.dropLast(last.count), as: UTF8.self) + name).hashValue, number)
+        return ((path[..<start] + first).hashValue, number)
     }
 
     private static func key(_ path: Int, _ resource: Int) -> Int {
@@ -122,7 +124,7 @@ extension Item {
     fileprivate var resourceHash: Int {
         var hasher = Hasher()
         // The fragment is not sent.
-        hasher.combine(address.url.absoluteString.prefix { $0 != "#" })
+        hasher.combine(Substring(address.url.absoluteString.utf8.prefix { $0 != UInt8(ascii: "#") }))
         hasher.combine(headers)
         hasher.combine(publicHeaders)
         return hasher.finalize()

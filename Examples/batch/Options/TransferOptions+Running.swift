@@ -6,7 +6,7 @@ extension TransferOptions {
     /// - Parameter version: The new version of the output directory, if the downloads are staged.
     /// - Returns: The outcome, and the signal if there was one.
     func download(
-        _ source: some ItemSource, into version: StagedDirectory? = nil, console: Console, results: any ResultSink
+        _ source: some ItemSource, into version: StagedDirectory? = nil, console: Console, results: (any ResultSink)?
     ) async throws -> (RunOutcome, signal: Int32?) {
         let session = Session(
             downloaderConfiguration, settings: try requestSettings, window: window, version: version, console: console,

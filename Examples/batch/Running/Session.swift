@@ -160,6 +160,8 @@ extension Session {
     private func fail(_ item: Item, _ error: DownloadError) async {
         outcome.tally.failed += 1
         await emit(RunEvent(item, time: now, .failure(error)))
+        // Many items may be refused in a row, and a signal has to end the run in between.
+        await Task.yield()
     }
 
     private func start(_ item: Item, _ plan: MirrorPlan) -> Download {

@@ -88,7 +88,6 @@ extension PermitQueue {
         table.host(host).oldestOrigins.first.flatMap { table.origin($0.key).oldest(in: requests) }
     }
 
-
     /// Makes a request wait outside the lines.
     mutating func delay(_ slot: Int32, until end: Duration) {
         delayed[slot] = end
@@ -167,13 +166,14 @@ extension PermitQueue {
     }
 
     mutating func hostChanged(_ slot: Int32) {
-        let (urgent, oldest) = table.updateHost(slot) { host in
-            if host.waitingCount == 0 { pausedHosts[slot] = nil }
-            guard host.isBelowLimit, pausedHosts[slot] == nil else { return (nil, nil) }
-            var urgent = host.urgentOrigins.first?.order
-            urgent?.runningCount = host.runningCount
-            return (urgent, host.oldestOrigins.first?.order)
-        } as (Position?, Position?)
+        let (urgent, oldest) =
+            table.updateHost(slot) { host in
+                if host.waitingCount == 0 { pausedHosts[slot] = nil }
+                guard host.isBelowLimit, pausedHosts[slot] == nil else { return (nil, nil) }
+                var urgent = host.urgentOrigins.first?.order
+                urgent?.runningCount = host.runningCount
+                return (urgent, host.oldestOrigins.first?.order)
+            } as (Position?, Position?)
         (urgentHeads[slot], oldestHeads[slot]) = (urgent, oldest)
     }
 }
