@@ -164,7 +164,8 @@ struct RetryBudget: Sendable, Hashable {
             return .awaitingOrigin(retriesUsed + coolDownCount, isCounted: false)
         }
         // A 429 concerns the number of requests, even if it states no time.
-        let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
+        let asksForFewerRequests =
+            status == 429 || stated != nil && StatusCode(status).asksForFewerRequests(statesTime: true)
         guard coolDownCount < Self.maximumCoolDownCount, failure != nil || asksForFewerRequests else { return nil }
         coolDownCount += 1
         let number = retriesUsed + coolDownCount

@@ -52,9 +52,10 @@ extension HostFailureTests {
         }
     }
 
-    @Test func `rule 37: a server that refuses everything with 503 is asked once more`() async throws {
+    @Test(arguments: [403, 503])
+    func `rule 37: a server that refuses everything for a stated time is asked once more`(status: Int) async throws {
         try await SimulatedFixture.with(reply: { _, now in
-            now < .seconds(30) ? .response(503, ["Retry-After": "30"]) : .response(200)
+            now < .seconds(30) ? .response(status, ["Retry-After": "30"]) : .response(200)
         }) { fixture async throws in
             let downloads = (0..<60).map { fixture.start("\(Self.good)/\($0)") }
             while downloads.count(where: { $0.state == .retrying }) < 2 { await Task.yield() }

@@ -17,10 +17,10 @@ package enum RetryAfter: Sendable, Hashable {
     package init?(_ head: ResponseHead, now: HTTPDate? = nil) {
         if let value = head.headers.first("Retry-After").flatMap({ Self($0, now: now) }) {
             self = value
-        } else if let value = RateLimit.retryAfter(head.headers, isRefusal: head.status.asksForFewerRequests) {
-            self = value
         } else {
-            return nil
+            let isRefusal = head.status.asksForFewerRequests(statesTime: false)
+            guard let value = RateLimit.retryAfter(head.headers, isRefusal: isRefusal) else { return nil }
+            self = value
         }
     }
 
@@ -52,5 +52,12 @@ package enum RetryAfter: Sendable, Hashable {
             case .date(let date): date.seconds(since: now)
             }
         return .seconds(min(max(seconds, 0), Self.maximumSeconds))
+    }
+}
+
+extension ResponseHead {
+    /// Returns whether the server refuses the request because it receives too many.
+    func asksForFewerRequests(at now: HTTPDate) -> Bool {
+        status.asksForFewerRequests(statesTime: status.code == 403 && RetryAfter.delay(self, now: now) != nil)
     }
 }
