@@ -2,31 +2,60 @@
 ///
 /// While nothing arrives from any exchange, a single silent exchange can't be judged: the device may have lost its
 /// network.
-struct ByteFlow: Sendable, Hashable {
+struct ByteFlow: Sendable {
     /// When bytes of a body last arrived.
     private(set) var lastArrival: Duration?
     /// When bytes arrived after a pause, or for the first time.
     private var start = Duration.zero
-    private var partWatch = PartWatch()
+    /// The parts of the exchanges that have received bytes.
+    private var watches = SerialTable<ExchangeID, PartWatch>()
 
-    /// The parts in which bytes arrive, if they have the same intervals; nil otherwise.
+    /// The parts in which bytes arrive, if they have the same intervals or rates; nil otherwise.
     ///
-    /// The value is nil while several exchanges are in progress, and before two parts have arrived over a single one.
-    var parts: BodyParts? { partWatch.parts }
+    /// The value is nil while several exchanges receive, and before two parts have arrived over a single one.
+    var parts: BodyParts? { watches.count == 1 ? watches.first?.parts : nil }
 
     /// Forgets the parts, because another server sends the following bytes.
-    mutating func hostChanged() { partWatch = PartWatch() }
+    mutating func hostChanged() { watches = SerialTable() }
 
     /// Records that bytes of a body have arrived.
     ///
     /// - Parameters:
     ///   - count: The number of bytes.
+    ///   - id: The exchange that has received them.
     ///   - isAlone: Whether no other exchange is in progress.
     ///   - pause: The time without bytes after which the flow counts as interrupted.
-    mutating func arrived(_ count: Int, isAlone: Bool, at now: Duration, pause: Duration) {
+    mutating func arrived(
+        _ count: Int, of id: ExchangeID, isAlone: Bool, at now: Duration, pause: Duration
+    ) {
         if lastArrival.map({ now - $0 >= pause }) ?? true { start = now }
-        if isAlone { partWatch.arrived(count, at: now, after: lastArrival) } else { partWatch = PartWatch() }
         lastArrival = now
+        if watches.update(id, { $0.arrived(count, at: now) }) != nil {
+            if isAlone, watches.count > 1 { watches.removeAll { other, _ in other != id } }
+            return
+        }
+        // The bounded requests of one transfer follow each other, and the server sends their parts at the same intervals.
+        var watch = (isAlone && watches.count == 1 ? watches.first : nil) ?? PartWatch()
+        if isAlone { watches = SerialTable() }
+        watch.arrived(count, at: now)
+        watches.insert(watch, id: id)
+    }
+
+    /// Returns the parts that arrive over several connections; nil unless each of the exchanges receives parts.
+    func connectionParts(of exchanges: some Sequence<ExchangeID>, at now: Duration) -> ConnectionParts? {
+        var all = ConnectionParts(rate: 0, shortestInterval: .seconds(60), start: now)
+        for id in exchanges {
+            guard let (part, end) = watches[id]?.lastPart(at: now) else { return nil }
+            all.rate += part.rate
+            all.shortestInterval = min(all.shortestInterval, part.interval)
+            all.start = min(all.start, end)
+        }
+        return all
+    }
+
+    /// Forgets exchanges that aren't among these, which are in progress.
+    mutating func keep(_ isInProgress: (ExchangeID) -> Bool) {
+        if watches.count > 1 { watches.removeAll { id, _ in !isInProgress(id) } }
     }
 
     /// Returns how long bytes have been arriving without a pause; nil while nothing arrives.
@@ -47,46 +76,74 @@ struct BodyParts: Sendable, Hashable {
     let rate: Double
 }
 
+/// The last parts of the bodies of several connections whose rates a server limits.
+struct ConnectionParts: Sendable, Hashable {
+    /// The sum of the connections' rates in bytes per second.
+    var rate: Double
+    /// The shortest time between the starts of two parts.
+    var shortestInterval: Duration
+    /// The earliest time at which one of the last parts was followed by another one.
+    var start: Duration
+}
+
 /// Detects that the body of a connection arrives in parts at regular intervals.
+///
+/// A server that counts whole seconds sends parts of different lengths, followed by pauses in proportion to their lengths.
+/// Their rates are equal.
 struct PartWatch: Sendable, Hashable {
     /// The time without bytes that separates two parts.
     private static let shortestGap = Duration.milliseconds(30)
     /// The interval above which parts are too rare for a measurement.
     private static let longestInterval = Duration.milliseconds(2500)
-    /// The relative difference above which two intervals count as different.
+    /// The relative difference above which two intervals or rates count as different.
     private static let tolerance = 0.125
     /// The number of different intervals after which the flow counts as irregular.
     private static let mostDifferences = 2
 
     /// The parts according to the first of the intervals, unless a later one was different.
     private(set) var parts: BodyParts?
+    /// The part before the present one.
+    private var last: BodyParts?
+    private var lastArrival: Duration?
+    /// The start of the present part.
     private var lastStart: Duration?
-    /// The number of bytes since the start of the last part.
+    /// The number of bytes since then.
     private var byteCount = 0
     private var differenceCount = 0
 
+    /// Returns the last part that was followed by another one, and the time at which that one began; nil if the next part
+    /// is overdue.
+    func lastPart(at now: Duration) -> (part: BodyParts, end: Duration)? {
+        guard let last, let lastStart, now - lastStart <= Self.longestInterval else { return nil }
+        return (last, lastStart)
+    }
+
     /// Records bytes that have arrived.
-    mutating func arrived(_ count: Int, at now: Duration, after lastArrival: Duration?) {
+    mutating func arrived(_ count: Int, at now: Duration) {
+        defer { lastArrival = now }
         guard let lastArrival, let lastStart else { return start(count, at: now) }
         guard now - lastArrival >= Self.shortestGap else {
             // A single pause in a steady flow separates no parts.
             if let parts, now - lastStart > parts.interval * 1.5 { self.parts = nil }
+            if let last, now - lastStart > last.interval * 1.5 { self.last = nil }
             return byteCount += count
         }
         let (interval, partCount) = (now - lastStart, byteCount)
         start(count, at: now)
         guard interval <= Self.longestInterval else {
             // Bytes after a long pause may belong to another attempt.
-            return parts = nil
+            return (parts, last) = (nil, nil)
         }
+        let part = BodyParts(interval: interval, rate: Double(partCount) / (interval / .seconds(1)))
+        last = part
         guard differenceCount < Self.mostDifferences else { return }
-        if let parts {
-            guard abs((interval - parts.interval) / parts.interval) > Self.tolerance else { return }
-            (self.parts, differenceCount) = (nil, differenceCount + 1)
-        } else {
-            parts = BodyParts(interval: interval, rate: Double(partCount) / (interval / .seconds(1)))
-        }
+        guard let parts else { return self.parts = part }
+        guard Self.differ(part.interval / .seconds(1), parts.interval / .seconds(1)), Self.differ(part.rate, parts.rate)
+        else { return }
+        (self.parts, differenceCount) = (nil, differenceCount + 1)
     }
+
+    private static func differ(_ value: Double, _ other: Double) -> Bool { abs(value - other) > tolerance * other }
 
     private mutating func start(_ count: Int, at now: Duration) {
         (lastStart, byteCount) = (now, count)

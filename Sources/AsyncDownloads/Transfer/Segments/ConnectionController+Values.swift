@@ -29,8 +29,10 @@ extension ConnectionController {
         var remainingCount: Int64
         /// The time that a connection takes to deliver its first byte.
         var setup: Duration
-        /// The parts in which the body arrives over one connection, if they have the same intervals.
+        /// The parts in which the body arrives over one connection, if they have the same intervals or rates.
         var parts: BodyParts?
+        /// The last parts that have arrived over the connections with a segment; nil unless each receives parts.
+        var connectionParts: ConnectionParts?
         /// The maximum number of connections that the host, the other transfers, and the memory currently permit.
         var bound: Int
         /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
@@ -54,6 +56,19 @@ extension ConnectionController {
         /// process also separate bytes.
         var serverParts: BodyParts? {
             parts.flatMap { !isThrottled && $0.interval >= setup * 1.5 ? $0 : nil }
+        }
+
+        /// Returns the rate of the connections' parts, if it shows that the server limits each connection to the rate that the
+        /// connections had before a step.
+        ///
+        /// This takes one interval of the parts, whereas windows have to contain equal numbers of parts. Rates of parts don't
+        /// show whether another transfer loses what this one gains.
+        func rateOfParts(after step: ConnectionStep) -> RateWindows.Rate? {
+            guard let connectionParts, otherByteCount == 0, segmentCount >= step.to,
+                connectionParts.start > step.startedAt, connectionParts.shortestInterval >= setup * 1.5
+            else { return nil }
+            let rate = RateWindows.Rate(own: connectionParts.rate)
+            return abs(step.gain(rate) / step.proportion - 1) <= 0.25 ? rate : nil
         }
 
         /// Returns the rate with which the first step may begin before the rate has settled, given the windows' rate.

@@ -198,7 +198,8 @@ extension ConnectionController {
             decided = step.from
             return hold(for: Self.firstHold, at: now)
         }
-        if hasWindow, let rate = windows.latest, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
+        let windowRate = hasWindow && !windows.isBursty ? windows.latest : nil
+        if let rate = sample.rateOfParts(after: step) ?? windowRate, step.gain(rate) >= 0.75 * step.proportion {
             accept(step, rate, at: now)
             windows.restart(at: now)
             // The next step doesn't wait for a settled rate, unless the rate also increases for another reason.

@@ -27,6 +27,9 @@ struct ExchangeTable: Sendable {
         exchanges.elements.lazy.map { (id: $0.id, exchange: $0.element) }
     }
 
+    /// Returns whether the exchange has not ended.
+    func contains(_ id: ExchangeID) -> Bool { exchanges.contains(id) }
+
     /// The exchange; nil after its end.
     subscript(id: ExchangeID) -> ExchangeProgress? { exchanges[id] }
 
@@ -107,7 +110,7 @@ extension ExchangeTable {
 
     /// Removes the exchanges whose end was reported before the store was ready for their body.
     mutating func removeEnded() {
-        exchanges.removeAll(where: \.hasEnded)
+        exchanges.removeAll { $1.hasEnded }
     }
 }
 

@@ -190,10 +190,11 @@ extension ExtraExchanges {
     ///
     /// - Parameters:
     ///   - count: The number of bytes.
+    ///   - id: The exchange that has received them.
     ///   - isAlone: Whether no other exchange is in progress.
     ///   - pause: The time without bytes after which the flow counts as interrupted.
-    mutating func bytesArrived(_ count: Int, isAlone: Bool, at now: Duration, pause: Duration) {
-        flow.arrived(count, isAlone: isAlone, at: now, pause: pause)
+    mutating func bytesArrived(_ count: Int, of id: ExchangeID, isAlone: Bool, at now: Duration, pause: Duration) {
+        flow.arrived(count, of: id, isAlone: isAlone, at: now, pause: pause)
     }
 
     /// Handles a sample.
@@ -202,8 +203,8 @@ extension ExtraExchanges {
     mutating func measure(
         _ exchanges: ExchangeTable, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
-        let sample = history.sample(
-            exchanges, budget, parts: flow.parts, remaining: remaining, mayRequest: mayRequest)
+        flow.keep { exchanges.contains($0) }
+        let sample = history.sample(exchanges, budget, flow, remaining: remaining, mayRequest: mayRequest, at: now)
         guard !isOff else { return }
         if controller == nil {
             controller = ConnectionController(

@@ -19,11 +19,11 @@ struct SampleHistory: Sendable {
     /// Returns the measurements since the last call.
     ///
     /// - Parameters:
-    ///   - parts: The parts in which the body arrives over one connection.
+    ///   - flow: The times at which bytes have arrived.
     ///   - mayRequest: Whether more requests can be sent to the present address.
     mutating func sample(
-        _ exchanges: ExchangeTable, _ budget: ConnectionBudget, parts: BodyParts?, remaining: Int64,
-        mayRequest: Bool
+        _ exchanges: ExchangeTable, _ budget: ConnectionBudget, _ flow: ByteFlow, remaining: Int64, mayRequest: Bool,
+        at now: Duration
     ) -> ConnectionController.Sample {
         (bound, isShared) = (budget.bound, budget.isShared)
         defer { (receivedCount, remainingCount) = (budget.receivedCount, remaining) }
@@ -31,7 +31,9 @@ struct SampleHistory: Sendable {
         return ConnectionController.Sample(
             byteCount: count, otherByteCount: max(0, budget.receivedCount - receivedCount - count),
             segmentCount: exchanges.segments.count, remainingCount: remaining, setup: exchanges.setup,
-            parts: parts, bound: budget.bound, isThrottled: budget.isThrottled, mayTry: budget.mayTry,
+            parts: flow.parts,
+            connectionParts: flow.connectionParts(of: exchanges.segments.lazy.map(\.exchange), at: now),
+            bound: budget.bound, isThrottled: budget.isThrottled, mayTry: budget.mayTry,
             mayRequest: mayRequest)
     }
 }

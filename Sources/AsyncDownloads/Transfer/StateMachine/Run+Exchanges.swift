@@ -117,8 +117,9 @@ extension Run {
     }
 
     /// Records that bytes of a body have arrived.
-    mutating func bytesArrived(_ count: Int, _ idleTimeout: Duration?, at now: Duration) {
-        extras.bytesArrived(count, isAlone: exchanges.count == 1, at: now, pause: stallTime(idleTimeout) / 2)
+    mutating func bytesArrived(_ count: Int, of id: ExchangeID, _ idleTimeout: Duration?, at now: Duration) {
+        extras.bytesArrived(
+            count, of: id, isAlone: exchanges.count == 1, at: now, pause: stallTime(idleTimeout) / 2)
     }
 
     /// Returns how long any exchange has received without a pause; nil while none does.

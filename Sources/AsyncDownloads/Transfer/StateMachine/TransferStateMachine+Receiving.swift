@@ -67,7 +67,7 @@ extension TransferStateMachine {
             return awaitsRefusal(id) ? .keepRefusal : .ignore
         }
         meter.add(count)
-        run.bytesArrived(count, policies.idleTimeout, at: now)
+        run.bytesArrived(count, of: id, policies.idleTimeout, at: now)
         let limit = policies.maximumByteCount
         let part = run.exchanges.update(id) { exchange in
             if exchange.compares { exchange.beginComparison() }

@@ -60,8 +60,8 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
     }
 
     /// Removes the elements for which `isUnwanted` returns true.
-    mutating func removeAll(where isUnwanted: (Element) -> Bool) {
-        entries.removeAll { $0.element.map(isUnwanted) ?? true }
+    mutating func removeAll(where isUnwanted: (ID, Element) -> Bool) {
+        entries.removeAll { entry in entry.element.map { isUnwanted(entry.id, $0) } ?? true }
         count = entries.count
     }
 

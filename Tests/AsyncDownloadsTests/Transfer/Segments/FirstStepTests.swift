@@ -78,4 +78,31 @@ struct FirstStepTests {
         #expect(
             fixture.controller.sampleInterval(setup: .milliseconds(20), at: fixture.now) <= .milliseconds(157))
     }
+
+    /// Changes of parts that show that a second connection has doubled the rate of 5 MB/s, and the number that follows.
+    private static let partChanges: [(change: @Sendable (inout ConnectionController.Sample) -> Void, number: Int)] = [
+        ({ _ in }, 10),
+        ({ $0.connectionParts?.rate = 9_000_000 }, 10),
+        // The connections share a rate, or something else has increased it.
+        ({ $0.connectionParts?.rate = 5_500_000 }, 2),
+        ({ $0.connectionParts?.rate = 20_000_000 }, 2),
+        ({ $0.connectionParts?.start = .zero }, 2),
+        ({ $0.connectionParts?.shortestInterval = $0.setup }, 2),
+        ({ $0.otherByteCount = 1 }, 2),
+        ({ $0.segmentCount = 1 }, 2),
+    ]
+
+    @Test(arguments: partChanges.indices)
+    func `a step is judged by the parts of its connections`(index: Int) {
+        var fixture = ControllerFixture()
+        fixture.sample.parts = BodyParts(interval: .milliseconds(400), rate: 5_000_000)
+        while !fixture.controller.isTrying { fixture.run(0.001) { _, _ in 5 } }
+        var sample = fixture.sample
+        (sample.byteCount, sample.segmentCount) = (0, 2)
+        sample.connectionParts = ConnectionParts(
+            rate: 10_000_000, shortestInterval: .milliseconds(400), start: fixture.now + .milliseconds(10))
+        Self.partChanges[index].change(&sample)
+        let number = fixture.controller.measure(sample, at: fixture.now + .milliseconds(20))
+        #expect(number == Self.partChanges[index].number)
+    }
 }

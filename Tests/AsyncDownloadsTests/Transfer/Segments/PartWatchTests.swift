@@ -8,12 +8,10 @@ struct PartWatchTests {
     /// Returns the state after parts of 3,000 bytes at these times, each of which arrives within two milliseconds.
     private func watch(partsAt times: [Int]) -> PartWatch {
         var watch = PartWatch()
-        var last: Duration?
         for time in times {
             for delay in 0...2 {
                 let now = Duration.milliseconds(time + delay)
-                watch.arrived(1000, at: now, after: last)
-                last = now
+                watch.arrived(1000, at: now)
             }
         }
         return watch
@@ -37,6 +35,14 @@ struct PartWatchTests {
         // Another interval may be the regular one, but not a third.
         #expect(watch(partsAt: [0, 200, 300, 400]).parts?.interval == .milliseconds(100))
         #expect(watch(partsAt: [0, 200, 300, 400, 900, 1400, 1900]).parts == nil)
+    }
+
+    @Test func `parts with equal rates are parts`() {
+        var watch = PartWatch()
+        for (time, count) in [(0, 2000), (400, 2000), (800, 1000), (1000, 2000), (1400, 1)] {
+            watch.arrived(count, at: .milliseconds(time))
+        }
+        #expect(watch.parts == BodyParts(interval: .milliseconds(400), rate: 5000))
     }
 
     @Test func `a long pause is no interval`() {

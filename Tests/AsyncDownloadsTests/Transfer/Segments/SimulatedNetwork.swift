@@ -19,6 +19,10 @@ struct SimulatedNetwork: Sendable, CustomStringConvertible {
     var limit = 100
     /// The time between two parts of the body that a connection receives, in seconds; zero if the body arrives steadily.
     var partInterval = 0.0
+    /// The time since the last whole second at the start, if the server limits each connection by whole seconds, like
+    /// nginx: in each second of its clock, it sends at most the bytes of a second, in parts of at most 2 MiB, with pauses
+    /// in proportion to the parts.
+    var clockPhase: Double?
     /// Whether all bytes arrive in the first quarter of each second.
     var isBursty = false
     /// The minimum share of the best fixed number's rate that the automatic number has to reach.

@@ -2,11 +2,15 @@
 
 /// A transfer of one file over a simulated network, in virtual time, with the plan and the controller of the package.
 struct SimulatedTransfer {
-    private struct Connection {
+    fileprivate struct Connection {
         let number: Int
         let acceptedAt: Double
         /// The fraction of a byte that was received.
         var remainder = 0.0
+        /// The number of bytes that a server which counts whole seconds has sent.
+        var sentCount = 0.0
+        /// The time before which such a server sends no more.
+        var nextPart = 0.0
     }
 
     /// The length of a step, in seconds.
@@ -142,7 +146,9 @@ struct SimulatedTransfer {
         let factor = factor * (network.isBursty ? 4 : 1)
         for (segment, rate) in zip(table.segments, rates) {
             var connection = connections[segment.exchange]
-            let count = rate * factor * step * 1e6 + (connection?.remainder ?? 0)
+            let limit = connection.map(rate(of:)) ?? 0
+            let part = network.clockPhase.flatMap { connection?.takePart(limit * 1e6, at: time, phase: $0) }
+            let count = part ?? rate * factor * step * 1e6 + (connection?.remainder ?? 0)
             if let connection, !isPartDue(since: connection.acceptedAt) {
                 // The server keeps the bytes until it sends the next part.
                 connections[segment.exchange]?.remainder = count
@@ -150,7 +156,10 @@ struct SimulatedTransfer {
             }
             connection?.remainder = count - count.rounded(.down)
             connections[segment.exchange] = connection
-            if count >= 1 { flow.arrived(Int(count), isAlone: table.count == 1, at: now, pause: .seconds(5)) }
+            if count >= 1 {
+                flow.arrived(
+                    Int(count), of: segment.exchange, isAlone: table.count == 1, at: now, pause: .seconds(5))
+            }
             let range = segment.claimed..<segment.claimed + Int64(count)
             for part in table.claim(range, by: segment.exchange, received: received, at: now) {
                 received.insert(part)
@@ -176,6 +185,7 @@ struct SimulatedTransfer {
         let sample = ConnectionController.Sample(
             byteCount: count, otherByteCount: all - sampled.all - count, segmentCount: table.segments.count,
             remainingCount: length - byteCount, setup: table.setup, parts: flow.parts,
+            connectionParts: flow.connectionParts(of: table.segments.map(\.exchange), at: now),
             bound: budget?.bound ?? 16, mayTry: budget?.mayTry ?? true)
         sampled = (byteCount, all)
         let number = controller.measure(sample, at: now)
@@ -194,5 +204,22 @@ struct SimulatedTransfer {
         let terms = ExchangeTable.RequestTerms(
             count: min(4, missing), minimumTime: isFixed ? nil : ExtraExchanges.minimumTime(setup: table.setup))
         for range in table.requestRanges(terms, received: received, at: now) { request(range) }
+    }
+}
+
+extension SimulatedTransfer.Connection {
+    /// Returns the number of bytes that a server sends now which limits the connection to `rate` bytes per second.
+    fileprivate mutating func takePart(_ rate: Double, at time: Double, phase: Double) -> Double {
+        guard time >= nextPart else { return 0 }
+        let seconds = (time + phase).rounded(.down) - (acceptedAt + phase).rounded(.down) + 1
+        let permitted = rate * seconds - sentCount
+        guard permitted >= 1 else {
+            nextPart = time - permitted / rate + 0.001
+            return 0
+        }
+        let count = min(permitted, Double(2 << 20)).rounded(.down)
+        sentCount += count
+        nextPart = time + count / rate
+        return count
     }
 }

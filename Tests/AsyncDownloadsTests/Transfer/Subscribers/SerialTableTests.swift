@@ -46,7 +46,7 @@ struct SerialTableTests {
         #expect(table.elements.map(\.element) == ["1", "3", "5", "7"])
         #expect(table.first == "1")
         table.remove(id(1))
-        table.removeAll { $0 == "5" }
+        table.removeAll { $1 == "5" }
         #expect(table.ids == [id(3), id(7)] && table.count == 2)
         #expect(table.first == "3")
         #expect(table[id(7)] == "7")
