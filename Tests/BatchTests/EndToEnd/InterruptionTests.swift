@@ -7,7 +7,9 @@ internal import Testing
 @Suite(.endsWhenHung) struct InterruptionTests {
     private let content = Content(seed: 3, length: 300_000)
 
-    /// The signals, and an engine for each. Under nohup(1), the tool ignores SIGHUP like the process of the tests.
+    /// The signals, and an engine for each.
+    ///
+    /// Under nohup(1), the tool ignores SIGHUP like the process of the tests.
     private static let signals: [(Int32, String)] = {
         let handler = signal(SIGHUP, SIG_IGN)
         signal(SIGHUP, handler)

@@ -240,9 +240,7 @@ struct PlacementTarget: Sendable {
     var names: DirectoryNames
     /// The request of the resource; nil for a file that doesn't belong to a resource.
     var request: RequestRecord?
-    /// The digest of the resource in the records of finished files; nil if they have no record.
-    ///
-    /// It is needed only if a file exists at the target.
+    /// The digest of the resource in the records of finished files, which is needed only if a file exists at the target.
     var recordedResource: ResourceDigest? { request.flatMap(ResourceDigest.init) }
     /// Whether the file may replace another one.
     var replacesFiles = true
