@@ -7,16 +7,18 @@ struct ByteFlow: Sendable {
     private(set) var lastArrival: Duration?
     /// When bytes arrived after a pause, or for the first time.
     private var start = Duration.zero
-    /// The parts of the exchanges that have received bytes.
+    /// The parts of the only exchange, and its identifier; nil while several exchanges are in progress.
+    private var (sole, soleID) = (PartWatch(), ExchangeID?.none)
+    /// The parts of each exchange while several are in progress.
     private var watches = SerialTable<ExchangeID, PartWatch>()
 
-    /// The parts in which bytes arrive, if they have the same intervals or rates; nil otherwise.
+    /// The parts in which bytes arrive, if they have the same intervals; nil otherwise.
     ///
-    /// The value is nil while several exchanges receive, and before two parts have arrived over a single one.
-    var parts: BodyParts? { watches.count == 1 ? watches.first?.parts : nil }
+    /// The value is nil while several exchanges are in progress, and before two parts have arrived over a single one.
+    var parts: BodyParts? { sole.parts }
 
     /// Forgets the parts, because another server sends the following bytes.
-    mutating func hostChanged() { watches = SerialTable() }
+    mutating func hostChanged() { (sole, soleID, watches) = (PartWatch(), nil, SerialTable()) }
 
     /// Records that bytes of a body have arrived.
     ///
@@ -30,32 +32,35 @@ struct ByteFlow: Sendable {
     ) {
         if lastArrival.map({ now - $0 >= pause }) ?? true { start = now }
         lastArrival = now
-        if watches.update(id, { $0.arrived(count, at: now) }) != nil {
-            if isAlone, watches.count > 1 { watches.removeAll { other, _ in other != id } }
-            return
+        guard !isAlone else {
+            if !watches.isEmpty { watches = SerialTable() }
+            soleID = id
+            return sole.arrived(count, at: now)
         }
-        // The bounded requests of one transfer follow each other, and the server sends their parts at the same intervals.
-        var watch = (isAlone && watches.count == 1 ? watches.first : nil) ?? PartWatch()
-        if isAlone { watches = SerialTable() }
+        // The present part of the first exchange may have begun before the others were requested.
+        if let soleID { watches.insert(sole, id: soleID) }
+        (sole, soleID) = (PartWatch(), nil)
+        guard watches.update(id, { $0.arrived(count, at: now) }) == nil else { return }
+        var watch = PartWatch()
         watch.arrived(count, at: now)
         watches.insert(watch, id: id)
     }
 
-    /// Returns the parts that arrive over several connections; nil unless each of the exchanges receives parts.
+    /// Returns the last parts of several exchanges; nil unless each of them receives parts.
     func connectionParts(of exchanges: some Sequence<ExchangeID>, at now: Duration) -> ConnectionParts? {
-        var all = ConnectionParts(rate: 0, shortestInterval: .seconds(60), start: now)
+        var all = ConnectionParts(rate: 0, shortestInterval: .seconds(60), firstEnd: now)
         for id in exchanges {
             guard let (part, end) = watches[id]?.lastPart(at: now) else { return nil }
             all.rate += part.rate
             all.shortestInterval = min(all.shortestInterval, part.interval)
-            all.start = min(all.start, end)
+            all.firstEnd = min(all.firstEnd, end)
         }
         return all
     }
 
-    /// Forgets exchanges that aren't among these, which are in progress.
+    /// Forgets the exchanges that have ended.
     mutating func keep(_ isInProgress: (ExchangeID) -> Bool) {
-        if watches.count > 1 { watches.removeAll { id, _ in !isInProgress(id) } }
+        if !watches.isEmpty { watches.removeAll { id, _ in !isInProgress(id) } }
     }
 
     /// Returns how long bytes have been arriving without a pause; nil while nothing arrives.
@@ -82,27 +87,28 @@ struct ConnectionParts: Sendable, Hashable {
     var rate: Double
     /// The shortest time between the starts of two parts.
     var shortestInterval: Duration
-    /// The earliest time at which one of the last parts was followed by another one.
-    var start: Duration
+    /// The end of the part that ended first; a part ends when the next one begins.
+    var firstEnd: Duration
 }
 
 /// Detects that the body of a connection arrives in parts at regular intervals.
 ///
-/// A server that counts whole seconds sends parts of different lengths, followed by pauses in proportion to their lengths.
-/// Their rates are equal.
+/// A server that counts whole seconds sends parts of different lengths, followed by pauses in proportion to their lengths,
+/// so that their rates are equal. ``parts`` is nil for them.
 struct PartWatch: Sendable, Hashable {
     /// The time without bytes that separates two parts.
     private static let shortestGap = Duration.milliseconds(30)
     /// The interval above which parts are too rare for a measurement.
     private static let longestInterval = Duration.milliseconds(2500)
-    /// The relative difference above which two intervals or rates count as different.
+    /// The relative difference above which two intervals count as different.
     private static let tolerance = 0.125
     /// The number of different intervals after which the flow counts as irregular.
     private static let mostDifferences = 2
 
     /// The parts according to the first of the intervals, unless a later one was different.
     private(set) var parts: BodyParts?
-    /// The part before the present one.
+    /// The part before the present one, unless the pause after it was shorter than half of its interval, as in a steady flow
+    /// with short gaps.
     private var last: BodyParts?
     private var lastArrival: Duration?
     /// The start of the present part.
@@ -111,10 +117,14 @@ struct PartWatch: Sendable, Hashable {
     private var byteCount = 0
     private var differenceCount = 0
 
-    /// Returns the last part that was followed by another one, and the time at which that one began; nil if the next part
-    /// is overdue.
+    /// Returns the last part that was followed by another one, and its end.
+    ///
+    /// The result is nil if the present part has lasted longer than its bytes take at the rate of the last one, because the
+    /// server may send the bytes of a common limit over other connections.
     func lastPart(at now: Duration) -> (part: BodyParts, end: Duration)? {
-        guard let last, let lastStart, now - lastStart <= Self.longestInterval else { return nil }
+        guard let last, let lastStart,
+            (now - lastStart) / .seconds(1) <= Double(byteCount) / last.rate * (1 + 2 * Self.tolerance)
+        else { return nil }
         return (last, lastStart)
     }
 
@@ -128,22 +138,19 @@ struct PartWatch: Sendable, Hashable {
             if let last, now - lastStart > last.interval * 1.5 { self.last = nil }
             return byteCount += count
         }
-        let (interval, partCount) = (now - lastStart, byteCount)
+        let (interval, pause, partCount) = (now - lastStart, now - lastArrival, byteCount)
         start(count, at: now)
         guard interval <= Self.longestInterval else {
             // Bytes after a long pause may belong to another attempt.
             return (parts, last) = (nil, nil)
         }
         let part = BodyParts(interval: interval, rate: Double(partCount) / (interval / .seconds(1)))
-        last = part
+        last = pause >= interval / 2 ? part : nil
         guard differenceCount < Self.mostDifferences else { return }
         guard let parts else { return self.parts = part }
-        guard Self.differ(part.interval / .seconds(1), parts.interval / .seconds(1)), Self.differ(part.rate, parts.rate)
-        else { return }
+        guard abs((interval - parts.interval) / parts.interval) > Self.tolerance else { return }
         (self.parts, differenceCount) = (nil, differenceCount + 1)
     }
-
-    private static func differ(_ value: Double, _ other: Double) -> Bool { abs(value - other) > tolerance * other }
 
     private mutating func start(_ count: Int, at now: Duration) {
         (lastStart, byteCount) = (now, count)

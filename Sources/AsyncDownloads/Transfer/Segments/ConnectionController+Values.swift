@@ -23,13 +23,15 @@ extension ConnectionController {
         var byteCount: Int64
         /// The number of bytes that the other transfers of the downloader have received.
         var otherByteCount: Int64 = 0
+        /// Whether the other transfers have received bytes within the last seconds.
+        var hasActiveOthers = false
         /// The number of this transfer's connections that have a segment.
         var segmentCount: Int
         /// The number of this transfer's bytes that have not been received.
         var remainingCount: Int64
         /// The time that a connection takes to deliver its first byte.
         var setup: Duration
-        /// The parts in which the body arrives over one connection, if they have the same intervals or rates.
+        /// The parts in which the body arrives over one connection, if they have the same intervals.
         var parts: BodyParts?
         /// The last parts that have arrived over the connections with a segment; nil unless each receives parts.
         var connectionParts: ConnectionParts?
@@ -58,14 +60,14 @@ extension ConnectionController {
             parts.flatMap { !isThrottled && $0.interval >= setup * 1.5 ? $0 : nil }
         }
 
-        /// Returns the rate of the connections' parts, if it shows that the server limits each connection to the rate that the
-        /// connections had before a step.
+        /// Returns the sum of the rates of the last parts, if it has increased by what a server that limits each connection
+        /// permits, give or take a quarter.
         ///
         /// This takes one interval of the parts, whereas windows have to contain equal numbers of parts. Rates of parts don't
         /// show whether another transfer loses what this one gains.
         func rateOfParts(after step: ConnectionStep) -> RateWindows.Rate? {
-            guard let connectionParts, otherByteCount == 0, segmentCount >= step.to,
-                connectionParts.start > step.startedAt, connectionParts.shortestInterval >= setup * 1.5
+            guard let connectionParts, !hasActiveOthers, segmentCount == step.to,
+                connectionParts.firstEnd > step.startedAt, connectionParts.shortestInterval >= setup * 1.5
             else { return nil }
             let rate = RateWindows.Rate(own: connectionParts.rate)
             return abs(step.gain(rate) / step.proportion - 1) <= 0.25 ? rate : nil

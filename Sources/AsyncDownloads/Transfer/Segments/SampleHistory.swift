@@ -8,6 +8,10 @@ struct SampleHistory: Sendable {
     private(set) var bound = Int.max
     /// Whether another file from the same origin had several connections.
     private(set) var isShared = false
+    /// The time of the last sample in which other transfers had received bytes.
+    private var lastOtherTime: Duration?
+    /// The time without bytes after which the other transfers count as inactive; a server may send a part this rarely.
+    private static let otherTime = Duration.milliseconds(2500)
 
     /// Forgets the values that apply to the present origin.
     ///
@@ -28,8 +32,11 @@ struct SampleHistory: Sendable {
         (bound, isShared) = (budget.bound, budget.isShared)
         defer { (receivedCount, remainingCount) = (budget.receivedCount, remaining) }
         let count = max(0, remainingCount - remaining)
+        let otherCount = max(0, budget.receivedCount - receivedCount - count)
+        if otherCount > 0 { lastOtherTime = now }
         return ConnectionController.Sample(
-            byteCount: count, otherByteCount: max(0, budget.receivedCount - receivedCount - count),
+            byteCount: count, otherByteCount: otherCount,
+            hasActiveOthers: lastOtherTime.map { now - $0 < Self.otherTime } ?? false,
             segmentCount: exchanges.segments.count, remainingCount: remaining, setup: exchanges.setup,
             parts: flow.parts,
             connectionParts: flow.connectionParts(of: exchanges.segments.lazy.map(\.exchange), at: now),

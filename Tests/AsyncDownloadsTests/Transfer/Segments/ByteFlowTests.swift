@@ -44,7 +44,7 @@ struct ByteFlowTests {
         #expect(parts(1, 2, at: 500) == nil)
         part(1, 1000, at: 800)
         part(2, 2000, at: 810)
-        let both = ConnectionParts(rate: 10_000, shortestInterval: .milliseconds(400), start: .milliseconds(800))
+        let both = ConnectionParts(rate: 10_000, shortestInterval: .milliseconds(400), firstEnd: .milliseconds(800))
         #expect(parts(1, 2, at: 900) == both)
         #expect(parts(1, 2, 3, at: 900) == nil)
         // A shorter part is followed by a shorter pause.
@@ -52,7 +52,11 @@ struct ByteFlowTests {
         #expect(parts(1, at: 1000)?.rate == 5000 && parts(1, at: 1000)?.shortestInterval == .milliseconds(200))
         // A steady flow, or one that has paused, has no parts.
         for time in stride(from: 1010, through: 1450, by: 20) { part(1, 100, at: time) }
-        #expect(parts(1, at: 1450) == nil && parts(2, at: 1450) != nil && parts(2, at: 4000) == nil)
+        #expect(parts(1, at: 1450) == nil && parts(2, at: 1250) != nil && parts(2, at: 1450) == nil)
+        // An exchange that has ended is forgotten.
+        part(2, 2000, at: 1500)
+        flow.keep { $0 == 1 }
+        #expect(parts(2, at: 1500) == nil)
     }
 
     @Test func `the bounded requests of one transfer continue the parts of the last one`() {

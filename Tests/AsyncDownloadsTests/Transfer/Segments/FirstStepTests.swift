@@ -86,10 +86,11 @@ struct FirstStepTests {
         // The connections share a rate, or something else has increased it.
         ({ $0.connectionParts?.rate = 5_500_000 }, 2),
         ({ $0.connectionParts?.rate = 20_000_000 }, 2),
-        ({ $0.connectionParts?.start = .zero }, 2),
+        ({ $0.connectionParts?.firstEnd = .zero }, 2),
         ({ $0.connectionParts?.shortestInterval = $0.setup }, 2),
-        ({ $0.otherByteCount = 1 }, 2),
+        ({ $0.hasActiveOthers = true }, 2),
         ({ $0.segmentCount = 1 }, 2),
+        ({ $0.segmentCount = 3 }, 2),
     ]
 
     @Test(arguments: partChanges.indices)
@@ -100,7 +101,7 @@ struct FirstStepTests {
         var sample = fixture.sample
         (sample.byteCount, sample.segmentCount) = (0, 2)
         sample.connectionParts = ConnectionParts(
-            rate: 10_000_000, shortestInterval: .milliseconds(400), start: fixture.now + .milliseconds(10))
+            rate: 10_000_000, shortestInterval: .milliseconds(400), firstEnd: fixture.now + .milliseconds(10))
         Self.partChanges[index].change(&sample)
         let number = fixture.controller.measure(sample, at: fixture.now + .milliseconds(20))
         #expect(number == Self.partChanges[index].number)

@@ -37,12 +37,22 @@ struct PartWatchTests {
         #expect(watch(partsAt: [0, 200, 300, 400, 900, 1400, 1900]).parts == nil)
     }
 
-    @Test func `parts with equal rates are parts`() {
+    @Test func `the last part is the one before the present part`() {
         var watch = PartWatch()
-        for (time, count) in [(0, 2000), (400, 2000), (800, 1000), (1000, 2000), (1400, 1)] {
+        for (time, count) in [(0, 2000), (400, 2000), (800, 1000), (1000, 2000)] {
             watch.arrived(count, at: .milliseconds(time))
+            let last = watch.lastPart(at: .milliseconds(time))
+            #expect(last?.part.rate == (time == 0 ? nil : 5000) && last?.end == (time == 0 ? nil : .milliseconds(time)))
         }
-        #expect(watch.parts == BodyParts(interval: .milliseconds(400), rate: 5000))
+        // The server sends nothing for longer than its limit requires.
+        #expect(watch.lastPart(at: .milliseconds(1500)) != nil && watch.lastPart(at: .milliseconds(1501)) == nil)
+    }
+
+    @Test func `bytes before a short gap are no part`() {
+        var watch = PartWatch()
+        for time in stride(from: 0, through: 100, by: 20) { watch.arrived(1000, at: .milliseconds(time)) }
+        watch.arrived(1000, at: .milliseconds(150))
+        #expect(watch.lastPart(at: .milliseconds(150)) == nil)
     }
 
     @Test func `a long pause is no interval`() {
