@@ -23,6 +23,11 @@ struct SimulatedNetwork: Sendable, CustomStringConvertible {
     /// nginx: in each second of its clock, it sends at most the bytes of a second, in parts of at most 2 MiB, with pauses
     /// in proportion to the parts.
     var clockPhase: Double?
+    /// The time between two parts of the body that the server sends at the rate of the link, each over a random connection,
+    /// in seconds; zero if the connections have rates of their own.
+    var grantInterval = 0.0
+    /// The seed of the random connections.
+    var seed: UInt64 = 0
     /// Whether all bytes arrive in the first quarter of each second.
     var isBursty = false
     /// The minimum share of the best fixed number's rate that the automatic number has to reach.

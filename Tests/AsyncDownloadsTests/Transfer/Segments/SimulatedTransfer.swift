@@ -32,9 +32,11 @@ struct SimulatedTransfer {
     /// The maximum number of connections that had a segment at the same time.
     private(set) var largestCount = 0
     private let isFixed: Bool
+    private var random: SplitMix64
 
     init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, effectiveCount: Int = 1) {
         self.network = network
+        random = SplitMix64(seed: network.seed)
         step = network.fileTime < 10 ? 0.005 : 0.0625
         controller = ConnectionController(mode, effectiveCount: effectiveCount, at: .zero)
         length = Int64(network.bestRate * network.fileTime * 1e6)
@@ -141,6 +143,7 @@ struct SimulatedTransfer {
 
     /// Receives the bytes of a step.
     mutating func receive(_ rates: [Double], factor: Double) {
+        if network.grantInterval > 0 { return receiveGrant() }
         if network.isBursty, time.truncatingRemainder(dividingBy: 1) > 0.25 { return }
         // Bursts have the same mean.
         let factor = factor * (network.isBursty ? 4 : 1)
@@ -156,16 +159,27 @@ struct SimulatedTransfer {
             }
             connection?.remainder = count - count.rounded(.down)
             connections[segment.exchange] = connection
-            if count >= 1 {
-                flow.arrived(
-                    Int(count), of: segment.exchange, isAlone: table.count == 1, at: now, pause: .seconds(5))
-            }
-            let range = segment.claimed..<segment.claimed + Int64(count)
-            for part in table.claim(range, by: segment.exchange, received: received, at: now) {
-                received.insert(part)
-                table.wrote(part, by: segment.exchange, at: now)
-            }
+            receive(Int64(count), of: segment)
         }
+    }
+
+    private mutating func receive(_ count: Int64, of segment: Segment) {
+        if count >= 1 {
+            flow.arrived(Int(count), of: segment.exchange, isAlone: table.count == 1, at: now, pause: .seconds(5))
+        }
+        let range = segment.claimed..<segment.claimed + count
+        for part in table.claim(range, by: segment.exchange, received: received, at: now) {
+            received.insert(part)
+            table.wrote(part, by: segment.exchange, at: now)
+        }
+    }
+
+    /// Receives the bytes of an interval over a random connection, if the server sends them in this step.
+    private mutating func receiveGrant() {
+        let (last, present) = ((time - step) / network.grantInterval, time / network.grantInterval)
+        guard present.rounded(.down) > last.rounded(.down), !table.segments.isEmpty else { return }
+        let segment = table.segments[Int(random.next() % UInt64(table.segments.count))]
+        receive(Int64(network.linkRate * network.grantInterval * 1e6), of: segment)
     }
 
     /// Returns whether the server sends a part of the body in this step.

@@ -111,7 +111,7 @@ struct SimulatedTransferTests {
 
     @Test(
         "a file from a server that counts whole seconds takes little longer than with the best number",
-        arguments: [1, 2, 3, 4, 5, 7, 8, 10, 15, 20], [(0.001, 1.5), (0.05, 1.7)])
+        arguments: [3, 5, 10], [(0.001, 1.5), (0.05, 1.7)])
     func wholeSeconds(mebibytes: Int, row: (setup: Double, ratio: Double)) {
         for phase in stride(from: 0.0, to: 1, by: 0.1) {
             let network = SimulatedNetwork("\(mebibytes) MiB/s") { network in
@@ -124,6 +124,20 @@ struct SimulatedTransferTests {
             // In a short time, many connections receive the bytes of an additional second.
             let time = max(best.time, network.fileTime)
             #expect(automatic.time <= row.ratio * time, "phase \(phase): \(automatic.time) s, \(best.time) s")
+        }
+    }
+
+    @Test(arguments: [0.05, 0.08, 0.1, 0.15, 0.2], [0.02, 0.1])
+    func `a limit that the connections share in turn isn't taken for a limit of each one`(
+        interval: Double, setup: Double
+    ) {
+        for seed in 0..<10 {
+            let network = SimulatedNetwork("a common limit") { network in
+                (network.connectionRates, network.linkRate, network.setup) = ([20], 20, setup)
+                (network.grantInterval, network.seed, network.fileTime) = (interval, UInt64(seed), 8)
+            }
+            let transfer = SimulatedTransfer.finished(network, .automatic(maximum: 16))
+            #expect(transfer.isComplete && transfer.largestCount <= 2, "seed \(seed): \(transfer.largestCount)")
         }
     }
 }
