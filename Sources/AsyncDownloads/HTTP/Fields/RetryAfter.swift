@@ -17,10 +17,10 @@ package enum RetryAfter: Sendable, Hashable {
     package init?(_ head: ResponseHead, now: HTTPDate? = nil) {
         if let value = head.headers.first("Retry-After").flatMap({ Self($0, now: now) }) {
             self = value
-        } else {
-            let isRefusal = head.status.asksForFewerRequests(statesTime: false)
-            guard let value = RateLimit.retryAfter(head.headers, isRefusal: isRefusal) else { return nil }
+        } else if let value = RateLimit.retryAfter(head.headers, isRefusal: head.status.asksForFewerRequests) {
             self = value
+        } else {
+            return nil
         }
     }
 
@@ -57,7 +57,9 @@ package enum RetryAfter: Sendable, Hashable {
 
 extension ResponseHead {
     /// Returns whether the server refuses the request because it receives too many.
+    ///
+    /// Some servers respond with 403 and a time instead of 429.
     func asksForFewerRequests(at now: HTTPDate) -> Bool {
-        status.asksForFewerRequests(statesTime: status.code == 403 && RetryAfter.delay(self, now: now) != nil)
+        status.asksForFewerRequests || status.code == 403 && RetryAfter.delay(self, now: now) != nil
     }
 }

@@ -19,11 +19,7 @@ package struct StatusCode: Sendable, Hashable {
     }
 
     /// Whether the server refuses a request because it receives too many (RFC 6585, 4; RFC 9110, 15.6.4).
-    ///
-    /// Some servers respond with 403 instead, and state a time.
-    ///
-    /// - Parameter statesTime: Whether the response states when to repeat the request.
-    func asksForFewerRequests(statesTime: Bool) -> Bool { code == 429 || code == 503 || code == 403 && statesTime }
+    var asksForFewerRequests: Bool { code == 429 || code == 503 }
 
     /// Whether the same request may succeed later (rule 36).
     ///
