@@ -68,6 +68,7 @@ internal import Testing
         ("http://a/x\r\n  dir=/tmp\r\n", 2, "absolute"),
         ("http://a/x\n dir=a/../..", 2, "cannot contain .."),
         ("http://a/x\n dir=a\n dir=b", 3, "twice"),
+        ("http://a/x\n name=a/b", 2, "no directories"), ("http://a/x\n name=a/\u{301}b", 2, "no directories"),
         ("http://a/x\n mirror=ftp://b/x", 2, "only http and https"),
         ("http://a/x\n  http://b/x?y=1", 2, "not supported"),
         ("http://a/x\tftp://b/x", 1, "only http and https"),

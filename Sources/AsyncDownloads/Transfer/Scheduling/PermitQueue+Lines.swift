@@ -166,14 +166,12 @@ extension PermitQueue {
     }
 
     mutating func hostChanged(_ slot: Int32) {
-        let (urgent, oldest) =
-            table.updateHost(slot) { host in
-                if host.waitingCount == 0 { pausedHosts[slot] = nil }
-                guard host.isBelowLimit, pausedHosts[slot] == nil else { return (nil, nil) }
-                var urgent = host.urgentOrigins.first?.order
-                urgent?.runningCount = host.runningCount
-                return (urgent, host.oldestOrigins.first?.order)
-            } as (Position?, Position?)
-        (urgentHeads[slot], oldestHeads[slot]) = (urgent, oldest)
+        (urgentHeads[slot], oldestHeads[slot]) = table.updateHost(slot) { host -> (Position?, Position?) in
+            if host.waitingCount == 0 { pausedHosts[slot] = nil }
+            guard host.isBelowLimit, pausedHosts[slot] == nil else { return (nil, nil) }
+            var urgent = host.urgentOrigins.first?.order
+            urgent?.runningCount = host.runningCount
+            return (urgent, host.oldestOrigins.first?.order)
+        }
     }
 }
