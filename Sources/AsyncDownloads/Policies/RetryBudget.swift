@@ -164,7 +164,7 @@ struct RetryBudget: Sendable, Hashable {
             return .awaitingOrigin(retriesUsed + coolDownCount, isCounted: false)
         }
         // A 429 concerns the number of requests, even if it states no time.
-        let asksForFewerRequests = status == 429 || stated != nil && (status == 503 || status == 403)
+        let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
         guard coolDownCount < Self.maximumCoolDownCount, failure != nil || asksForFewerRequests else { return nil }
         coolDownCount += 1
         let number = retriesUsed + coolDownCount

@@ -6,9 +6,8 @@ extension ActiveTransfer {
         let (reply, gate, partial, credentials) = update { state, decision in
             answered(receiver, head, &state, &decision)
             for (id, error) in refusals { detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
-            let date = environment.time.date
-            if head.asksForFewerRequests(at: date),
-                state.machine.policies.retryPolicy.respected(RetryAfter.delay(head, now: date)) == nil
+            if head.status.asksForFewerRequests,
+                state.machine.policies.retryPolicy.respected(RetryAfter.delay(head, now: environment.time.date)) == nil
             {
                 releaseExtras(forRequestOf: id, isResponse: true, &state)
             }

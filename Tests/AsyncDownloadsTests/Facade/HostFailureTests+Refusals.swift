@@ -52,10 +52,9 @@ extension HostFailureTests {
         }
     }
 
-    @Test(arguments: [403, 503])
-    func `rule 37: a server that refuses everything for a stated time is asked once more`(status: Int) async throws {
+    @Test func `rule 37: a server that refuses everything with 503 is asked once more`() async throws {
         try await SimulatedFixture.with(reply: { _, now in
-            now < .seconds(30) ? .response(status, ["Retry-After": "30"]) : .response(200)
+            now < .seconds(30) ? .response(503, ["Retry-After": "30"]) : .response(200)
         }) { fixture async throws in
             let downloads = (0..<60).map { fixture.start("\(Self.good)/\($0)") }
             while downloads.count(where: { $0.state == .retrying }) < 2 { await Task.yield() }

@@ -110,8 +110,8 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: Self.error, policy: .never, received: 0) == nil)
     }
 
-    @Test func `rule 37: a 403 or 503 with Retry-After, or a 429, uses no retry, ten times in a row`() {
-        for (status, retryAfter) in [(403, 7), (429, 7), (503, 7), (429, nil)] as [(Int, Int?)] {
+    @Test func `rule 37: a 503 with Retry-After or a 429 uses no retry, ten times in a row`() {
+        for (status, retryAfter) in [(429, 7), (503, 7), (429, nil)] as [(Int, Int?)] {
             let refusal = DownloadError(
                 .httpStatus, statusCode: status, isRetryable: true, retryAfter: retryAfter.map { .seconds($0) })
             var budget = RetryBudget(seed: 1)
@@ -137,7 +137,7 @@ struct RetryBudgetTests {
     }
 
     @Test func `rule 37: other statuses, a 503 without a time, and a policy without retries have no cool-down`() {
-        for (status, retryAfter) in [(403, nil), (500, 7), (503, 0), (503, nil)] as [(Int, Int?)] {
+        for (status, retryAfter) in [(500, 7), (503, 0), (503, nil)] as [(Int, Int?)] {
             let error = DownloadError(
                 .httpStatus, statusCode: status, isRetryable: true, retryAfter: retryAfter.map { .seconds($0) })
             var budget = RetryBudget(seed: 1)

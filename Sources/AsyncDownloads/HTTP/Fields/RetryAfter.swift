@@ -54,12 +54,3 @@ package enum RetryAfter: Sendable, Hashable {
         return .seconds(min(max(seconds, 0), Self.maximumSeconds))
     }
 }
-
-extension ResponseHead {
-    /// Returns whether the server refuses the request because it receives too many.
-    ///
-    /// Some servers respond with 403 and a time instead of 429.
-    func asksForFewerRequests(at now: HTTPDate) -> Bool {
-        status.asksForFewerRequests || status.code == 403 && RetryAfter.delay(self, now: now) != nil
-    }
-}

@@ -61,10 +61,9 @@ struct ResponseInterpreter: Sendable {
     }
 
     private func refusal(_ head: ResponseHead) -> ResponseDecision.Failure {
-        let isRetryable = head.status.isRetryable || head.asksForFewerRequests(at: date)
-        let retryAfter = isRetryable ? RetryAfter.delay(head, now: date) : nil
+        let retryAfter = head.status.isRetryable ? RetryAfter.delay(head, now: date) : nil
         let detail = head.status.isSuccess ? "the response does not contain the file" : ""
-        return .init(.httpStatus, detail, isRetryable: isRetryable, retryAfter: retryAfter)
+        return .init(.httpStatus, detail, isRetryable: head.status.isRetryable, retryAfter: retryAfter)
     }
 
     // MARK: 200

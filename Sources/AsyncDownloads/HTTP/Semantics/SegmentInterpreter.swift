@@ -36,10 +36,10 @@ struct SegmentInterpreter: Sendable {
         case 206: decidePartial(head)
         case 200, 203: .ignoresRanges
         case 412: decideFailedCondition(head)
-        case _ where head.status.isRetryable || head.asksForFewerRequests(at: date):
-            .refused(retryAfter: RetryAfter.delay(head, now: date))
         case 401, 403, 404, 410: .denied(head.status)
         case _ where head.status.isRedirect: .redirect(location: head.headers.singleton("Location").value)
+        case _ where head.status.isRetryable:
+            .refused(retryAfter: RetryAfter.delay(head, now: date))
         default: .unusable
         }
     }

@@ -8,9 +8,9 @@ enum RequestAnswer: Sendable {
     case accepted(RateLimit.Quota? = nil)
     /// The origin redirects to another URL of its own, whose response shows whether requests are accepted.
     case redirected
-    /// The origin asks for fewer requests (429, 503, or 403 with a time), and possibly for a time without requests.
+    /// The origin asks for fewer requests (429 or 503), and possibly for a time without requests.
     ///
-    /// - Parameter resource: The resource, if the refusal may apply to this resource only: any but a 429 with a time.
+    /// - Parameter resource: The resource, if the refusal may apply to this resource only: a 503, or one without a time.
     case refused(retryAfter: Duration?, of: ResourceID? = nil)
     /// The origin has sent a response that may be different later, such as 502, to the request for a resource.
     case failed(of: ResourceID)
@@ -61,11 +61,10 @@ extension RequestAnswer {
     ///   - url: The URL of the request.
     ///   - policy: The policy of the transfer, which limits the stated times (rule 37).
     init(_ head: ResponseHead, of url: URL, policy: RetryPolicy, date: @autoclosure () -> HTTPDate) {
-        let now = date()
-        if head.asksForFewerRequests(at: now) {
-            let retryAfter = policy.respected(RetryAfter.delay(head, now: now))
+        if head.status.asksForFewerRequests {
+            let retryAfter = policy.respected(RetryAfter.delay(head, now: date()))
             self = .refused(
-                retryAfter: retryAfter, of: retryAfter == nil || head.status.code != 429 ? ResourceID(url) : nil)
+                retryAfter: retryAfter, of: retryAfter == nil || head.status.code == 503 ? ResourceID(url) : nil)
         } else if head.status.isRetryable {
             self = .failed(of: ResourceID(url))
         } else if Self.redirectsWithinOrigin(head, from: url) {
