@@ -63,17 +63,10 @@ final class SystemConnectionAttempt: ConnectionAttempt {
 
     private func bootstrap() -> ClientBootstrap {
         let attempt = NIOLoopBound(self, eventLoop: pool.loop.eventLoop)
-        let buffers = route.isSecure ? pool.loop.secureBuffers : pool.loop.buffers
+        // The bootstrap sets TCP_NODELAY.
         return ClientBootstrap(group: pool.loop.eventLoop)
             // The attempt's own timer fires first.
             .connectTimeout(timeout + .seconds(1))
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .channelOption(.recvAllocator, value: ReadBufferAllocator(buffers: buffers))
-            // Each read takes memory, and bytes that are read together with the end of the connection may not be
-            // delivered.
-            .channelOption(.maxMessagesPerRead, value: 1)
-            // Nothing is read before the handlers have been added.
-            .channelOption(.autoRead, value: false)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try attempt.value.initialize(channel) }
             }
@@ -82,6 +75,14 @@ final class SystemConnectionAttempt: ConnectionAttempt {
     private func initialize(_ channel: any Channel) throws {
         guard case .connecting(let channels, let timer) = state else { throw CancellationError() }
         state = .connecting(channels + [channel], timer: timer)
+        // As an option of the bootstrap, each would take several allocations and a future.
+        guard let options = channel.syncOptions else { preconditionFailure("a channel without synchronous options") }
+        let buffers = route.isSecure ? pool.loop.secureBuffers : pool.loop.buffers
+        try options.setOption(.recvAllocator, value: ReadBufferAllocator(buffers: buffers))
+        // Each read takes memory, and bytes that are read together with the end of the connection may not be delivered.
+        try options.setOption(.maxMessagesPerRead, value: 1)
+        // Nothing is read before the handlers have been added.
+        try options.setOption(.autoRead, value: false)
     }
 
     private func connected(_ result: Result<any Channel, any Error>) {
