@@ -54,8 +54,8 @@ final class SyncQueue: Sendable {
             // On most file systems, the sync of these files has also made the names of the last round's files durable,
             // so that the syncs of their directories take little time.
             let directoryFailures = failures(of: Set(directories.map(\.0)))
-            // The files' closures are called first: they release descriptors that a directory's sync may be waiting
-            // for.
+            // The files' closures are called first: they release descriptors, which a closure that repeats the sync of
+            // a directory may need.
             for ((_, completion), failure) in zip(files, fileFailures) { completion(failure) }
             for (path, completion) in directories { completion(directoryFailures[path]) }
         }

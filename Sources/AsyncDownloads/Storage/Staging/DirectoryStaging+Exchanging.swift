@@ -62,33 +62,48 @@ extension DirectoryStaging {
 
     private func retire(_ directory: String, of old: String, _ links: StagedLinks) throws(FileFailure) {
         for (path, object) in try contents(old, directory) {
-            let (source, target) = (PartialNames.join(old, path), PartialNames.join(names.destination, path))
-            guard let present = try disk.information(at: target) else {
-                if links.contain(object, at: path) {
-                    // Another program has removed the file from the new version.
-                    try disk.remove(source)
-                } else {
-                    try disk.rename(source, to: target)
-                }
-                continue
+            do throws(FileFailure) {
+                try retire(object, at: path, of: old, links)
+            } catch let error where error.kind == .exists {
+                // Another program has just created an object there.
+                try retire(object, at: path, of: old, links)
             }
-            switch (object.kind == .directory, present.kind == .directory) {
-            case (true, true):
-                try retire(path, of: old, links)
-                try disk.removeDirectory(source)
-            case (false, false):
-                if !present.isSameFile(as: object), links.contain(present, at: path) {
-                    // The file was replaced during the exchange.
-                    try disk.rename(source, to: target)
-                } else {
-                    try disk.remove(source)
-                }
-            case (false, true) where links.contain(object, at: path):
-                // Another program has replaced the file of the new version by a directory.
+        }
+    }
+
+    private func retire(
+        _ object: FileInformation, at path: String, of old: String, _ links: StagedLinks
+    ) throws(FileFailure) {
+        let (source, target) = (PartialNames.join(old, path), PartialNames.join(names.destination, path))
+        guard let present = try disk.information(at: target) else {
+            // Another program has removed the file from the new version, or created the object in the old one.
+            return links.contain(object, at: path) ? try disk.remove(source) : try move(object, source, to: target)
+        }
+        switch (object.kind == .directory, present.kind == .directory) {
+        case (true, true):
+            try retire(path, of: old, links)
+            try disk.removeDirectory(source)
+        case (false, false):
+            if !present.isSameFile(as: object), links.contain(present, at: path) {
+                // The file was replaced during the exchange.
+                try disk.rename(source, to: target)
+            } else {
                 try disk.remove(source)
-            case (true, false), (false, true):
-                try disk.rename(source, to: unusedName(for: target))
             }
+        case (false, true) where links.contain(object, at: path):
+            // Another program has replaced the file of the new version by a directory.
+            try disk.remove(source)
+        case (true, false), (false, true):
+            try move(object, source, to: unusedName(for: target))
+        }
+    }
+
+    /// Moves an object of the old version to an unused path; a directory may replace an empty one.
+    private func move(_ object: FileInformation, _ source: String, to target: String) throws(FileFailure) {
+        if object.kind == .directory {
+            try disk.rename(source, to: target)
+        } else {
+            try disk.rename(source, toUnused: target)
         }
     }
 

@@ -161,18 +161,22 @@ extension DirectoryStaging {
     }
 
     /// Records the links in the marker, before they are created.
+    ///
+    /// A link that the marker doesn't record after a power loss would be taken for a downloaded file.
     private func write(_ links: StagedLinks) throws(FileFailure) {
         let temporary = PartialNames.join(names.staged, names.newMarker)
         try disk.remove(temporary)
         let file = try disk.open(temporary, .new)
         do throws(FileFailure) {
             try links.write(to: file, on: disk)
+            if store.synchronizes { try disk.synchronize(file) }
             disk.close(file)
         } catch {
             disk.close(file)
             throw error
         }
         try disk.rename(temporary, to: PartialNames.join(names.staged, names.marker))
+        if store.synchronizes { try store.synchronizeDirectoryRetrying(names.staged) }
     }
 
     /// Gives each file in a directory of the old version a name in the staged directory, unless another file has it.

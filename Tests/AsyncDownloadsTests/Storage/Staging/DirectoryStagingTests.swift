@@ -136,6 +136,40 @@ struct DirectoryStagingTests {
         #expect(try directory.contents == ["models"])
     }
 
+    @Test(arguments: [true, false])
+    func `rule 67: what other programs create after the exchange isn't replaced`(isOfOneKind: Bool) throws {
+        // The old version gets a file during the exchange, and another program creates one where it is about to be moved.
+        let name = isOfOneKind ? "note" : "note-2"
+        let disk = ObservedFileSystem(
+            willExchange: { [self] in
+                #expect(throws: Never.self) { try write(["note": "edited"], to: destination) }
+            },
+            sawNothing: { [self] path in
+                guard path == "\(destination)/\(name)" else { return }
+                #expect(throws: Never.self) { try write([name: "created"], to: destination) }
+            })
+        try write(Self.old, to: destination)
+        let staging = staging(disk)
+        let lock = try staging.open()
+        if !isOfOneKind { try write(["note/x": "y"], to: staging.names.staged) }
+        _ = try staging.publish()
+        lock.release(removing: true)
+        let notes = isOfOneKind ? ["note": "created"] : ["note/x": "y", "note-2": "created", "note-3": "edited"]
+        #expect(visible == Self.old.merging(notes) { $1 })
+        #expect(try directory.contents == ["models"])
+    }
+
+    @Test func `rule 67: the marker is durable before the links that it records`() throws {
+        try write(Self.old, to: destination)
+        let disk = ObservedFileSystem()
+        let staging = staging(disk)
+        let lock = try staging.open()
+        defer { lock.release(removing: true) }
+        let names = staging.names
+        let steps = ["sync \(names.newMarker)", "name \(names.marker)", "sync \(names.marker)", "link a"]
+        #expect(disk.steps.filter(steps.contains) == steps)
+    }
+
     @Test func `rule 67: what other programs remove from the old version meanwhile doesn't appear again`() throws {
         try write(Self.old, to: destination)
         #expect(
