@@ -17,8 +17,8 @@ extension Downloader {
         /// On Apple platforms, a task whose bytes can't be written yet is suspended. The amount that URLSession still
         /// reads and keeps in memory has not been measured.
         ///
-        /// On Linux, up to Swift 6.3, a response with trailers, or one that ends within its head, terminates the
-        /// process; a response that ignores the requested range may use as much memory as it is long; and the first
+        /// On Linux, a response with trailers terminates the process, and so does, up to Swift 6.3, one that ends within
+        /// its head; a response that ignores the requested range may use as much memory as it is long; and the first
         /// exchange of each connection occupies a thread until it ends, even if no data arrives. See
         /// <doc:URLSessionOnLinux>. There, with the trait `ServerStack` but without the trait `LinuxURLSession`, every
         /// request fails with ``DownloadError/Code/unsupported``.

@@ -14,7 +14,7 @@ public struct ByteRate: Sendable, Hashable, ExpressibleByIntegerLiteral {
         self.init(bytesPerSecond)
     }
 
-    /// No limit.
+    /// A rate without a limit.
     public static let unlimited = Self(nil)
 
     /// Returns a limit of a number of bytes per second.

@@ -21,8 +21,9 @@ public struct Durability: Hashable, Sendable, CustomStringConvertible {
 
     /// Everything survives the end of the process, even a crash; nothing is guaranteed after a system crash.
     ///
-    /// Nothing is ever synced. After a restart of the machine, unfinished downloads start at their first byte, and a
-    /// file that was finished shortly before a system crash may be empty or contain zeros. Use this value for caches
+    /// On a local file system, nothing is synced: after a restart of the machine, unfinished downloads start at their
+    /// first byte, and a file that was finished shortly before a system crash may be empty or contain zeros. On other
+    /// file systems, such as that of a file server, files are synced as with ``powerLoss``. Use this value for caches
     /// and benchmarks.
     public static let processCrash = Self("processCrash")
 }

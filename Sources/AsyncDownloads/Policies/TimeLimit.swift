@@ -12,7 +12,7 @@ public struct TimeLimit: Sendable, Hashable {
         self.init(duration: duration)
     }
 
-    /// No limit.
+    /// A duration without a limit.
     public static let unlimited = Self(duration: nil)
 
     /// Returns a limit of a number of seconds.

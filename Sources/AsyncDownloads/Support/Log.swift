@@ -115,7 +115,7 @@ public struct LogMessage: Sendable, Hashable, CustomStringConvertible {
         (self.text, self.level, self.error, self.url) = (text, level, error, url)
     }
 
-    /// All parts in one line.
+    /// The text, the error, and the URL of the message in one line.
     public var description: String { text + details }
 
     /// The parts that may contain the names of hosts and files.

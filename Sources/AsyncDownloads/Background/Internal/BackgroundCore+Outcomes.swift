@@ -19,7 +19,7 @@ extension BackgroundCore {
         return actions + handOver()
     }
 
-    /// Starts a download from its first byte, once; afterwards it fails with `error`.
+    /// Starts a download from its first byte, once; afterward it fails with `error`.
     mutating func startAnew(
         _ id: Int, _ reason: RestartReason, otherwise error: DownloadError, removing files: some Sequence<String>
     ) -> [Action] {

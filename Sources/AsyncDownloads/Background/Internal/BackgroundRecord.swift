@@ -41,7 +41,7 @@ struct BackgroundRecord: Sendable, Hashable, Codable {
     var stage = Stage.idle(resumeData: nil)
     /// Whether the download is paused, or about to be when its task has been canceled.
     var isPaused = false
-    /// The number of times that the download started anew because its bytes or its task were lost.
+    /// The number of times that the download started again because its bytes or its task were lost.
     var freshStartCount = 0
     /// The number of failures that the download has left; it is refilled when bytes were kept.
     var retries: RetryBudget

@@ -11,7 +11,7 @@ struct FinishedTaskReview: Sendable {
         case whole(BackgroundBodyInfo)
         /// The file is the part after the base of the request, and both together are the whole representation.
         case fragment(BackgroundBodyInfo)
-        /// The file is not the whole representation; the download has to start anew without resume data.
+        /// The file is not the whole representation; the download has to start again without resume data.
         case restart(RestartReason)
         case failed(DownloadError)
     }
@@ -20,7 +20,7 @@ struct FinishedTaskReview: Sendable {
     var requestedURL: String
     /// Whether the task continued from resume data.
     var wasResumed: Bool
-    /// Whether a digest is checked afterwards, which then proves the bytes.
+    /// Whether a digest is checked afterward, which then proves the bytes.
     var hasChecksum: Bool
     var policy: BackgroundOptions.FinalURLPolicy
     var date: HTTPDate

@@ -127,7 +127,8 @@ struct Spool: Sendable {
         }
     }
 
-    /// Removes every file that is neither in `used` nor of one of the attempts `names`, whose events may be on the way.
+    /// Removes every file that is neither in `used` nor of one of the attempts `names`, whose events may not have
+    /// been delivered yet.
     ///
     /// Only names that this type creates are removed.
     func removeUnused(except used: Set<String>, of names: [DaemonTaskName]) {

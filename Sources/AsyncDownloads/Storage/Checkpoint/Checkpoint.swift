@@ -52,7 +52,7 @@ extension Checkpoint {
     /// The size of the largest file that is read; checkpoints are far smaller.
     static let maximumSize = 16 << 20
 
-    /// The version of the format, incremented with every change of the files' names or contents.
+    /// The version of the format, incremented with every incompatible change of the files' names or contents.
     static let format = 2
 
     /// Returns the bytes of the line and its padding; the rollback block and the mark block follow it.

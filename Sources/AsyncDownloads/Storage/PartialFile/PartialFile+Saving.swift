@@ -237,6 +237,6 @@ extension FileSystem {
 }
 
 extension Representation {
-    /// Whether an early checkpoint is worth writing another file: the body can be continued, and may be long.
+    /// Whether a checkpoint is written early, which takes another file: the body can be continued, and may be long.
     fileprivate var isWorthClaiming: Bool { isProvable && (length ?? .max) >= BlockAllocation.minimumLength }
 }

@@ -90,7 +90,7 @@ struct OriginRefusals: Sendable {
         (assumedCount, statedCount, hasStated) = (0, 0, false)
     }
 
-    /// Begins the patience and the count of stated times anew.
+    /// Restarts the time for which transfers wait, and the count of stated times.
     ///
     /// The reason is that a transfer is receiving from the origin, that there was no transfer, or that none had a permit
     /// for a long time.

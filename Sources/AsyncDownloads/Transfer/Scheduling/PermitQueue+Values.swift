@@ -18,7 +18,7 @@ extension PermitQueue {
         case finishing
     }
 
-    /// The turn of the oldest request, which occurs at a fixed interval of grants.
+    /// The count of grants, after which the oldest request gets a permit at a fixed interval.
     struct AgeTurn: Sendable {
         /// The interval, in grants, at which one is made by age instead of by priority.
         static let period = 8

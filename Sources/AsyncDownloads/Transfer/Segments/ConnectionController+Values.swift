@@ -76,7 +76,7 @@ extension ConnectionController {
         /// Returns the rate with which the first step may begin before the rate has settled, given the windows' rate.
         ///
         /// At its start, a connection becomes faster with each round trip. A single window shows its final rate only if the
-        /// server is near.
+        /// round-trip time is short.
         func earlyRate(_ windows: RateWindows.Rate?) -> RateWindows.Rate? {
             // A rate of parts doesn't show whether another transfer loses what this one gains.
             if otherByteCount == 0, let serverParts { return RateWindows.Rate(own: serverParts.rate) }
