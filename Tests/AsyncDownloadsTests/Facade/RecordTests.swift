@@ -89,7 +89,9 @@ struct RecordTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 49: the file has the local modification date, not the server's`(_ engine: Engine) async throws {
+    func `rule 49: by default, the file has the local modification date, not the server's`(
+        _ engine: Engine
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             serve(environment) { $0.lastModified = "Fri, 16 Apr 2010 17:23:13 GMT" }
             let start = try modificationDate(of: environment.directory)

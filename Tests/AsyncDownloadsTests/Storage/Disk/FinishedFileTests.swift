@@ -82,7 +82,9 @@ struct FinishedFileTests {
     }
 
     @Test(arguments: [0, PartialFile.bufferedLength])
-    func `rule 60: a file and its copies have the time of the server, and records that fit`(length: Int64) throws {
+    func `rules 49 and 60: a file and its copies have the time of the server if requested, and records that fit`(
+        length: Int64
+    ) throws {
         let paths = (0..<2).map { "\(directory.path)/copy-\($0)" }
         var store = PartialStore(bufferedLength: length)
         store.attributes.usesLastModified = true
@@ -94,7 +96,7 @@ struct FinishedFileTests {
         }
     }
 
-    @Test func `a time that isn't valid changes nothing`() throws {
+    @Test func `rule 49: a time that isn't valid changes nothing`() throws {
         var store = PartialStore()
         store.attributes.usesLastModified = true
         var representation = Self.representation
