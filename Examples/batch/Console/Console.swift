@@ -52,7 +52,7 @@ struct Console: Sendable {
     /// Writes the lines for an event, and updates the live display.
     mutating func show(_ event: RunEvent) {
         if isLive { display.take(event) }
-        // Thousands of downloads may wait for one host.
+        // Thousands of downloads may wait for one server.
         if let wait = HostWaits.Wait(event), !display.waits.insert(wait, at: event.time) { return }
         if writesJSON, let line = JSONLine(event, keepsFiles: keepsFiles) { StandardOutput.write("\(line)\n") }
         // A full disk ends the run, and its last line is about that.

@@ -56,7 +56,7 @@ struct LiveDisplay: Sendable {
         switch happened {
         // A waiting download has no line, and an `omitted` event does not change one.
         case .waiting, .omitted: return
-        case .started, .progress: waits.remove(event.item.address.url.host())
+        case .started, .progress: waits.remove(event.item.address.url)
         default: break
         }
         var row = rows[id] ?? Row(path: event.item.name.neutralized)

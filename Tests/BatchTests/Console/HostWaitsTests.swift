@@ -17,6 +17,19 @@ internal import Testing
         return try #require(HostWaits.Wait(event))
     }
 
+    @Test func `two ports of a host are two servers, and the default port isn't shown`() throws {
+        var waits = HostWaits()
+        for host in ["a", "a:8080"] {
+            #expect(waits.insert(try wait(host, at: 0, WaitingReason.coolDown(until:)), at: .zero))
+        }
+        #expect(!waits.insert(try wait("A:80", at: 1, WaitingReason.coolDown(until:)), at: .seconds(1)))
+        #expect(waits.present(at: .seconds(2)).map(\.name) == ["a:8080", "A"])
+        waits.remove(try Address("http://a:8080/y").url)
+        #expect(waits.present(at: .seconds(2)).map(\.name) == ["A"])
+        waits.remove(try Address("https://a:80/y").url)
+        #expect(waits.present(at: .seconds(2)).count == 1)
+    }
+
     @Test func `the downloads that wait for one host, and a wait that is extended, count once`() throws {
         var waits = HostWaits()
         let answers = try [("a", 0), ("a", 1), ("b", 2), ("a", 9), ("a", 23), ("a", 40)].map { host, seconds in
@@ -31,11 +44,11 @@ internal import Testing
         for (host, seconds) in [("b", 3), ("a", 0)] {
             _ = waits.insert(try wait(host, at: seconds, WaitingReason.coolDown(until:)), at: .seconds(seconds))
         }
-        #expect(waits.present(at: .seconds(5)).map(\.host) == ["a", "b"])
-        #expect(waits.present(at: .seconds(10)).map(\.host) == ["b"])
+        #expect(waits.present(at: .seconds(5)).map(\.name) == ["a", "b"])
+        #expect(waits.present(at: .seconds(10)).map(\.name) == ["b"])
         #expect(waits.present(at: .seconds(13)) == [])
-        waits.remove("a")
-        #expect(waits.present(at: .seconds(5)).map(\.host) == ["b"])
+        waits.remove(try Address("http://a/y").url)
+        #expect(waits.present(at: .seconds(5)).map(\.name) == ["b"])
     }
 
     @Test func `the live display shows three hosts above the totals`() throws {
