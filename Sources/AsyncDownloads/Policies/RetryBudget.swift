@@ -19,12 +19,12 @@ struct RetryBudget: Sendable, Hashable {
         }
     }
 
-    /// A response that is assumed to concern all requests to the origin.
+    /// A response, or a failure without one, that is assumed to concern all requests to the origin.
     private enum OriginFailure: Sendable {
         /// The request was redirected from another origin.
         case redirected
         case counted
-        /// The response came before ``countStart``.
+        /// The response or failure came before ``countStart``.
         case uncounted
     }
 
@@ -44,9 +44,9 @@ struct RetryBudget: Sendable, Hashable {
     private var hasRoom = false
     /// Whether connections that other transfers closed have led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
-    /// The response to the present request, if it is assumed to concern all requests to the origin.
+    /// The outcome of the present request, if it is assumed to concern all requests to the origin.
     private var originFailure: OriginFailure?
-    /// The end of the delay instead of which the transfer last awaited the origin; such responses aren't counted until
+    /// The end of the delay instead of which the transfer last awaited the origin; such outcomes aren't counted until
     /// then.
     private var countStart = Duration.zero
     /// The largest number of bytes that the transfer ever had; bytes of a replaced object may be excluded.
@@ -105,7 +105,8 @@ struct RetryBudget: Sendable, Hashable {
         hasRoom = true
     }
 
-    /// Records that the response to the present request is assumed to concern all requests to the origin.
+    /// Records that the response to the present request, or its failure, is assumed to concern all requests to the
+    /// origin.
     ///
     /// - Parameter isDirect: Whether the request was not redirected from another origin.
     mutating func originFailed(isDirect: Bool, at now: Duration) {
@@ -152,19 +153,20 @@ struct RetryBudget: Sendable, Hashable {
         return limit.map { failureCount <= $0 } ?? true
     }
 
-    /// Returns the attempt after a refusal that isn't counted as a failure.
+    /// Returns the attempt after a refusal, or a failure of the origin, that isn't counted as a failure of the transfer.
     ///
     /// An attempt that awaits the origin may follow within a fraction of a second. Therefore, the refusals in the time of
     /// the delay that it replaces count once.
     private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
-        guard let status = error.statusCode, policy.maximumRetries > 0 else { return nil }
+        guard error.statusCode != nil || error.isRetryable, policy.maximumRetries > 0 else { return nil }
         let stated = policy.respected(error.retryAfter)
         let failure = policy.endsWhenRefused ? nil : originFailure
         if failure == .uncounted, stated == nil {
             return .awaitingOrigin(retriesUsed + coolDownCount, isCounted: false)
         }
         // A 429 concerns the number of requests, even if it states no time.
-        let asksForFewerRequests = StatusCode(status).asksForFewerRequests && (stated != nil || status == 429)
+        let asksForFewerRequests =
+            error.statusCode.map { StatusCode($0).asksForFewerRequests && (stated != nil || $0 == 429) } ?? false
         guard coolDownCount < Self.maximumCoolDownCount, failure != nil || asksForFewerRequests else { return nil }
         coolDownCount += 1
         let number = retriesUsed + coolDownCount

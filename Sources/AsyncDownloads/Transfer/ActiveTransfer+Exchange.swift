@@ -133,7 +133,8 @@ extension ActiveTransfer {
             let url = state.connections[id]?.url ?? state.machine.address.url
             var answer = RequestAnswer(end, of: ResourceID(url), policy: policy)
             if case .nothing = answer, state.machine.hasTimedOut(id) {
-                answer = RequestAnswer(timedOut: end, after: state.machine.policies.idleTimeout, policy: policy)
+                answer = RequestAnswer(
+                    timedOut: end, of: ResourceID(url), after: state.machine.policies.idleTimeout, policy: policy)
             }
             if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code),
                 releaseExtras(forRequestOf: id, isResponse: false, &state)
@@ -144,8 +145,9 @@ extension ActiveTransfer {
             if state.machine.networkHindrance != nil { answer = .nothing }
             let receiver = state.connections.end(id)
             if let body = receiver?.refusalBody { state.machine.receivedRefusal(body) }
-            let step = receiver.flatMap { answered($0, answer, &decision).step }
-            decision.actions += state.machine.exchangeEnded(end, step: step, exchange: id, at: now)
+            let consequence = receiver.map { answered($0, answer, &decision) }
+            if consequence?.concernsOrigin == true { state.machine.originFailed(at: now) }
+            decision.actions += state.machine.exchangeEnded(end, step: consequence?.step, exchange: id, at: now)
         }
     }
 

@@ -149,8 +149,11 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: refusal, policy: .never, received: 0) == nil)
     }
 
-    @Test func `rule 37: after a failure that concerns the origin, an attempt awaits the origin, ten times in a row`() {
-        let failure = DownloadError(.httpStatus, statusCode: 502, isRetryable: true)
+    @Test(arguments: [502, nil] as [Int?])
+    func `rule 37: after a failure that concerns the origin, an attempt awaits the origin, ten times in a row`(
+        status: Int?
+    ) {
+        let failure = DownloadError(status == nil ? .timedOut : .httpStatus, statusCode: status, isRetryable: true)
         var budget = RetryBudget(seed: 1)
         for number in 1...12 {
             budget.requestSent()

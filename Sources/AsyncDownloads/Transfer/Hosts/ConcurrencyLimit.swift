@@ -13,7 +13,8 @@ struct ConcurrencyLimit: Sendable, Hashable {
     private static let firstInterval = Duration.seconds(5)
     private static let longestInterval = Duration.seconds(600)
 
-    private let isFixed: Bool
+    /// Whether the number is configured.
+    let isFixed: Bool
     /// The number of transfers that may run.
     private(set) var count: Int
     private var ceiling = Self.maximumCount

@@ -9,6 +9,8 @@ struct HostTable: Sendable {
         var limit: HostLimit
         /// The number of requests with a permit.
         var runningCount = 0
+        /// The number of running requests that silent origins haven't answered.
+        var silentCount = 0
         /// The number of waiting requests.
         var waitingCount = 0
         /// The number of consecutive times that the host reached its limit while its oldest request was still waiting.
@@ -19,7 +21,14 @@ struct HostTable: Sendable {
         fileprivate var originCount = 0
         fileprivate var memory: HostMemory
 
-        var isBelowLimit: Bool { runningCount < limit.concurrency.count }
+        /// Returns whether the number of transfers permits another one.
+        ///
+        /// For an origin that isn't silent, the unanswered requests to silent origins don't count, unless the number is
+        /// configured.
+        func isBelowLimit(forSilentOrigin isSilent: Bool) -> Bool {
+            let lentCount = isSilent || limit.concurrency.isFixed ? 0 : silentCount
+            return runningCount - lentCount < limit.concurrency.count
+        }
 
         fileprivate init(_ name: String, _ memory: HostMemory, _ settings: HostLimit.Settings) {
             self.name = name

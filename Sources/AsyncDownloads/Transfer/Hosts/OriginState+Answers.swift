@@ -66,7 +66,7 @@ extension OriginState {
         _ number: Int, _ answer: RequestAnswer, _ context: Context
     ) -> Consequence {
         switch answer {
-        case .unanswered(let policy), .unreachable(_, let policy), .reset(let policy, _):
+        case .unanswered(let policy, _), .unreachable(_, let policy), .reset(let policy, _):
             unreachable(policy, isLate: true, context)
         case .refused(.some, _): answeredInTime(number, answer, wasProbe: false, context)
         case .accepted, .redirected, .refused, .failed, .lost, .nothing: Consequence()
@@ -79,9 +79,9 @@ extension OriginState {
         switch answer {
         case .nothing: return Consequence()
         case .unreachable(_, let policy): return unreachable(policy, isLate: false, context)
-        case .unanswered(let policy):
+        case .unanswered(let policy, let resource):
             if case .unreachable = condition { return unreachable(policy, isLate: false, context) }
-            return lost(number, context)
+            return failed(number, resource, context)
         case .reset(let policy, let resource):
             resetCount += 1
             // Requests for other resources go first, because a server may fail to handle this one.
@@ -93,12 +93,7 @@ extension OriginState {
             reached()
             pace.accepted(number)
             return Consequence()
-        case .failed(let resource):
-            reached()
-            guard startCoolDownIfOriginFails(after: number, resource, isFailure: true, context) else {
-                return Consequence()
-            }
-            return consequence(isTimed: false, at: context.now)
+        case .failed(let resource): return failed(number, resource, context)
         case .accepted(let quota):
             accepted(number, quota, wasProbe: wasProbe, at: context.now)
             return Consequence()
@@ -117,6 +112,15 @@ extension OriginState {
             return refusal(
                 number, refusals.assumedEnd(at: context.now) - context.now, isTimed: false, context)
         }
+    }
+
+    /// Records that the origin has failed to handle the request for a resource, or hasn't responded to it.
+    private mutating func failed(_ number: Int, _ resource: ResourceID, _ context: Context) -> Consequence {
+        reached()
+        guard startCoolDownIfOriginFails(after: number, resource, isFailure: true, context) else {
+            return Consequence()
+        }
+        return consequence(isTimed: false, at: context.now)
     }
 
     /// Records that a request was lost after its connection was established.
@@ -182,9 +186,10 @@ extension OriginState {
 
     /// Returns the consequence of a cool-down.
     private func consequence(isRefusal: Bool = false, isTimed: Bool, at now: Duration) -> Consequence {
-        Consequence(
-            isRefusal: isRefusal, concernsOrigin: !isTimed,
-            failingRetryLimit: refusals.failingRetryLimit(isTimed: isTimed, at: now))
+        let limit = refusals.failingRetryLimit(isTimed: isTimed, at: now)
+        // A transfer whose request got no response fails together with those that wait.
+        return Consequence(
+            isRefusal: isRefusal, step: limit == .max ? .end : nil, concernsOrigin: !isTimed, failingRetryLimit: limit)
     }
 
     /// Handles a refusal that states a time, and returns whether it applies to the origin instead of to the resource.

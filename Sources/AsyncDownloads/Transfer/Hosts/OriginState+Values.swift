@@ -45,7 +45,7 @@ extension OriginState {
     struct Consequence: Sendable {
         /// Whether the answer is a refusal that may concern the number of transfers.
         var isRefusal = false
-        /// The next step of the transfer, if it couldn't connect.
+        /// The next step of the transfer, if it couldn't connect, or if its request got no response.
         var step: Outage.Step?
         /// Whether a failure, or a refusal without a time, concerns the origin.
         var concernsOrigin = false

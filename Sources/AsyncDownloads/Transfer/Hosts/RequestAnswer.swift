@@ -21,8 +21,9 @@ enum RequestAnswer: Sendable {
     case reset(RetryPolicy, of: ResourceID)
     /// No connection could be established. The associated policy belongs to the transfer.
     case unreachable(DownloadError, RetryPolicy)
-    /// Nothing has arrived within the idle timeout, perhaps because no connection could be established.
-    case unanswered(RetryPolicy)
+    /// Nothing has arrived within the idle timeout after the request for a resource, perhaps because no connection could
+    /// be established. The associated policy belongs to the transfer.
+    case unanswered(RetryPolicy, of: ResourceID)
     /// The end says nothing about the origin, for example because the request was canceled.
     case nothing
 }
@@ -89,12 +90,15 @@ extension RequestAnswer {
     private static let leastConnectTime = Duration.seconds(5)
 
     /// Creates the answer of an exchange that was canceled because nothing has arrived within the idle timeout.
-    init(timedOut end: ExchangeEnd, after time: Duration?, policy: RetryPolicy) {
+    init(
+        timedOut end: ExchangeEnd, of resource: @autoclosure () -> ResourceID, after time: Duration?,
+        policy: RetryPolicy
+    ) {
         if case .cancelledWhileConnecting = end, let time, time >= Self.leastConnectTime {
             self = .unreachable(
                 DownloadError(.cannotConnect, "no connection was established within the idle timeout"), policy)
         } else {
-            self = .unanswered(policy)
+            self = .unanswered(policy, of: resource())
         }
     }
 
@@ -104,7 +108,7 @@ extension RequestAnswer {
         case .failed(let error):
             switch error.code {
             case .cannotConnect, .hostNotFound: self = error.isRetryable ? .unreachable(error, policy) : .nothing
-            case .timedOut: self = .unanswered(policy)
+            case .timedOut: self = .unanswered(policy, of: resource())
             case .connectionLost: self = .reset(policy, of: resource())
             case .tooManyOpenFiles, .notConnected, .networkNotPermitted, .cancelled: self = .nothing
             default: self = .lost

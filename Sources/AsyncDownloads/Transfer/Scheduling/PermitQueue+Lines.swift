@@ -22,7 +22,8 @@ extension PermitQueue {
             } else if table.host(host).passedOver >= AgeTurn.period - 1 {
                 while let origin = table.host(host).oldestOrigins.first?.key, blocks(origin, at: now) {}
                 let oldest = oldest(ofHost: host) ?? urgent
-                if !excludesSilent || !isSilent(oldest) { chosen = oldest }
+                let isBelowLimit = table.host(host).isBelowLimit(forSilentOrigin: isSilent(oldest))
+                if isBelowLimit, !excludesSilent || !isSilent(oldest) { chosen = oldest }
             }
         }
         turn.wasByAge = chosen != urgent
@@ -131,7 +132,7 @@ extension PermitQueue {
     /// requests.
     mutating func changed(_ slot: Int32) {
         // The entry is read in place, because this method is called several times for each request.
-        let (host, silence, urgent, oldest) = table.updateOrigin(slot) { origin in
+        let (host, silence, change, urgent, oldest) = table.updateOrigin(slot) { origin in
             if origin.waitingCount == 0 {
                 pausedOrigins[slot] = nil
                 origin.isBlocked = false
@@ -139,9 +140,10 @@ extension PermitQueue {
             let silence = origin.state.silence
             let silent = silence.isPresent ? origin.runningCount - origin.servingCount : 0
             let waiting = Self.isHeldUp(origin, at: latest) ? origin.waitingCount : 0
-            silentCount += silent - origin.silentCount
+            let change = silent - origin.silentCount
+            silentCount += change
             // A request that is granted changes both numbers, and their sum remains the same.
-            heldUp.change(by: silent - origin.silentCount)
+            heldUp.change(by: change)
             heldUp.change(by: waiting - origin.heldUpCount)
             (origin.heldUpCount, origin.silentCount) = (waiting, silent)
             var urgent = origin.isBlocked ? nil : origin.mostUrgent.map { requests[$0].position }
@@ -149,10 +151,11 @@ extension PermitQueue {
             var oldest = origin.isBlocked ? nil : origin.oldest(in: requests).map { requests[$0].order }
             // Without another request, the silence couldn't end.
             oldest?.isSilent = silence.isPresent && silence.isResponseExpected
-            return (origin.host, silence, urgent, oldest)
+            return (origin.host, silence, change, urgent, oldest)
         }
         silences[slot] = silence.startTime
         table.updateHost(host) { host in
+            host.silentCount += change
             host.urgentOrigins[slot] = urgent
             host.oldestOrigins[slot] = oldest
         }
@@ -168,10 +171,13 @@ extension PermitQueue {
     mutating func hostChanged(_ slot: Int32) {
         (urgentHeads[slot], oldestHeads[slot]) = table.updateHost(slot) { host -> (Position?, Position?) in
             if host.waitingCount == 0 { pausedHosts[slot] = nil }
-            guard host.isBelowLimit, pausedHosts[slot] == nil else { return (nil, nil) }
-            var urgent = host.urgentOrigins.first?.order
+            guard pausedHosts[slot] == nil else { return (nil, nil) }
+            func ifBelowLimit(_ position: Position?) -> Position? {
+                position.flatMap { host.isBelowLimit(forSilentOrigin: $0.isSilent) ? $0 : nil }
+            }
+            var urgent = ifBelowLimit(host.urgentOrigins.first?.order)
             urgent?.runningCount = host.runningCount
-            return (urgent, host.oldestOrigins.first?.order)
+            return (urgent, ifBelowLimit(host.oldestOrigins.first?.order))
         }
     }
 }

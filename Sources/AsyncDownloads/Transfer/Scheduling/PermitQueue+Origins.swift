@@ -15,7 +15,7 @@ extension PermitQueue {
     struct Consequence: Sendable {
         /// Whether permits may be granted because of the answer.
         var permitsGrants = false
-        /// The next step of the transfer, if it couldn't connect.
+        /// The next step of the transfer, if it couldn't connect, or if its request got no response.
         var step: Outage.Step?
         /// Whether a failure or refusal is assumed to concern all requests to the origin.
         var concernsOrigin = false
@@ -97,7 +97,10 @@ extension PermitQueue {
             return origin.state.answered(
                 begun.number, isIgnored ? .nothing : answer, of: begun.ticket, context)
         }
-        let meaning = begun.ticket == nil ? .nothing : answer.ofHost(isRefusal: consequence.isRefusal)
+        let meaning =
+            begun.ticket == nil
+            ? .nothing
+            : answer.ofHost(isRefusal: consequence.isRefusal, isOriginSilent: wasSilent && !context.isServing)
         table.updateHost(host) { host in
             host.limit.answered(
                 begun.number, meaning, lastNumber: context.lastNumber, runningCount: host.runningCount, at: now)
@@ -138,11 +141,14 @@ extension PermitQueue {
 extension RequestAnswer {
     /// Returns the meaning of the answer for the limits of the host.
     ///
-    /// - Parameter isRefusal: Whether a refusal may apply to the whole host.
-    fileprivate func ofHost(isRefusal: Bool) -> HostLimit.Answer {
+    /// - Parameters:
+    ///   - isRefusal: Whether a refusal may apply to the whole host.
+    ///   - isOriginSilent: Whether the origin sends nothing to any transfer, which has other reasons than their number.
+    fileprivate func ofHost(isRefusal: Bool, isOriginSilent: Bool) -> HostLimit.Answer {
         switch self {
         case .accepted: .accepted
         case .refused(let retryAfter, _) where isRefusal: .refused(retryAfter: retryAfter)
+        case .unanswered where isOriginSilent: .nothing
         case .reset, .unanswered: .lost
         case .redirected, .refused, .failed, .lost, .unreachable, .nothing: .nothing
         }

@@ -174,7 +174,9 @@ struct PermitQueue: Sendable {
         let (origin, isSameHost) = (table.origin(slot), table.origin(request.origin).host == table.origin(slot).host)
         let host = table.host(origin.host)
         guard origin.state.nextTime(hasImpatient: !request.isPatient, at: now) == nil,
-            isSameHost || host.isBelowLimit && host.limit.nextTime(at: now) == nil
+            isSameHost
+                || host.isBelowLimit(forSilentOrigin: origin.state.silence.isPresent)
+                    && host.limit.nextTime(at: now) == nil
         else {
             changed(slot)
             release(ticket)
@@ -265,7 +267,7 @@ struct PermitQueue: Sendable {
         table.updateHost(host) { host in
             if isOldest {
                 host.passedOver = 0
-            } else if !host.isBelowLimit {
+            } else if !host.isBelowLimit(forSilentOrigin: false) {
                 host.passedOver += 1
             }
         }

@@ -159,7 +159,7 @@ extension OriginStateTests {
         answer(send(), .accepted())
         answer(send(), Self.unreachable)
         let numbers = (0..<2).map { send($0, at: 1 + 60 * $0) }
-        let consequence = answer(numbers[0], .unanswered(.default), at: 66)
+        let consequence = answer(numbers[0], .unanswered(.default, of: Self.resource), at: 66)
         #expect(consequence.failingRetryLimit == .max && consequence.step == .end)
     }
 
@@ -188,10 +188,10 @@ extension OriginStateTests {
     }
 
     @Test mutating func `a request without an answer is a failure to connect during an outage only`() {
-        let first = answer(send(), .unanswered(.default))
+        let first = answer(send(), .unanswered(.default, of: Self.resource))
         #expect(first.step == nil)
         answer(send(), Self.unreachable)
-        let consequence = answer(send(at: 1), .unanswered(.default), at: 1)
+        let consequence = answer(send(at: 1), .unanswered(.default, of: Self.resource), at: 1)
         #expect(consequence.step == .retry(number: 2, delay: .seconds(2)))
     }
 }

@@ -91,7 +91,7 @@ extension OriginStateTests {
         }
     }
 
-    @Test(arguments: [RequestAnswer.lost, .unanswered(.default), .reset(.default, of: resource)])
+    @Test(arguments: [RequestAnswer.lost, .unanswered(.default, of: resource), .reset(.default, of: resource)])
     mutating func `rule 37: requests without an answer count as failures of a cool-down`(_ other: RequestAnswer) {
         coolDown()
         for seconds in stride(from: 1, to: 60, by: 30) {
@@ -117,10 +117,20 @@ extension OriginStateTests {
         #expect(answer(send(at: 61), .failed(of: Self.resource), at: 61).failingRetryLimit < 0)
     }
 
+    @Test mutating func `rule 37: an origin that answers none of eight resources has failed`() {
+        for index in 0..<8 {
+            #expect(nextTime(at: 30) == nil)
+            answer(send(at: 0), .unanswered(.default, of: Self.resource(index)), at: 30)
+        }
+        #expect(nextTime(at: 30) == .milliseconds(30_250))
+        _ = send(at: 31)
+        #expect(nextTime(at: 31) == .seconds(91))
+    }
+
     @Test mutating func `probes that wait long for an answer count as patience`() {
         coolDown()
         let numbers = (0..<3).map { send($0, at: 1 + 60 * $0) }
-        #expect(answer(numbers[0], .unanswered(.default), at: 125).failingRetryLimit == .max)
+        #expect(answer(numbers[0], .unanswered(.default, of: Self.resource), at: 125).failingRetryLimit == .max)
     }
 
     @Test mutating func `after a stated cool-down, a failure may concern its resource only`() {

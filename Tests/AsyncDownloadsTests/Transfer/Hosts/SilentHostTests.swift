@@ -1,3 +1,4 @@
+internal import Foundation
 internal import TestSupport
 internal import Testing
 
@@ -18,6 +19,7 @@ struct SilentHostTests {
 
     private struct Transfer {
         let host: String
+        var port = 443
         let behavior: Behavior
         var place: PermitQueue.Ticket?
         var attemptCount = 0
@@ -39,6 +41,7 @@ struct SilentHostTests {
         private var lastEvent = 0
         private var now = Duration.zero
         private(set) var finishedCount = 0
+        private(set) var failedCount = 0
         private(set) var mostReceiving = 0
         private var receivingCount = 0
 
@@ -48,9 +51,9 @@ struct SilentHostTests {
             for index in transfers.indices { enqueue(index) }
         }
 
-        /// Runs until this number of transfers has finished, and returns the time.
-        mutating func run(until count: Int) -> Duration {
-            while finishedCount < count {
+        /// Runs until this number of transfers has finished, or failed, and returns the time.
+        mutating func run(until count: Int, _ ended: KeyPath<Self, Int> = \.finishedCount) -> Duration {
+            while self[keyPath: ended] < count {
                 for ticket in queue.grant(at: now) { begin(ticket) }
                 let next = [events.first?.order, queue.nextTime].compactMap { $0 }.min()
                 guard let next else { return .seconds(9999) }
@@ -71,14 +74,15 @@ struct SilentHostTests {
 
         private mutating func enqueue(_ index: Int) {
             let ticket = queue.enqueue(
-                for: OriginPair(host: transfers[index].host), priority: .normal, place: transfers[index].place, at: now)
+                for: OriginPair(host: transfers[index].host, port: transfers[index].port), Self.resource(index),
+                priority: .normal, place: transfers[index].place, at: now)
             if transfers[index].place == nil { transfers[index].place = ticket }
             indices[ticket] = index
         }
 
         private mutating func begin(_ ticket: PermitQueue.Ticket) {
             guard let index = indices[ticket] else { return }
-            guard let begun = queue.begin(ticket, at: now) else { return enqueue(index) }
+            guard let begun = queue.begin(ticket, Self.resource(index), at: now) else { return enqueue(index) }
             let delay: Duration
             switch transfers[index].behavior {
             case .answers(let time):
@@ -90,6 +94,10 @@ struct SilentHostTests {
             add(.answer(index, ticket, begun), after: delay)
         }
 
+        private static func resource(_ index: Int) -> ResourceID {
+            ResourceID(.sample("https://a.example").appending(path: "\(index)"))
+        }
+
         private mutating func handle(_ event: Event) {
             switch event {
             case .request(let index): enqueue(index)
@@ -97,19 +105,24 @@ struct SilentHostTests {
                 let answer: RequestAnswer =
                     switch transfers[index].behavior {
                     case .answers: .accepted()
-                    case .silent: .unanswered(policy)
+                    case .silent: .unanswered(policy, of: Self.resource(index))
                     case .unreachable: .unreachable(DownloadError(.cannotConnect), policy)
                     }
                 let consequence = queue.answered(begun, answer, at: now)
                 queue.release(ticket)
                 indices[ticket] = nil
                 for failed in consequence.failed { indices[failed] = nil }
+                failedCount += consequence.failed.count
                 if case .accepted = answer {
                     receivingCount -= 1
                     finishedCount += 1
+                } else if consequence.concernsOrigin, consequence.step != .end {
+                    enqueue(index)
                 } else if consequence.step != .end, transfers[index].attemptCount < policy.maximumRetries {
                     transfers[index].attemptCount += 1
                     add(.request(index), after: .seconds(1 << transfers[index].attemptCount))
+                } else {
+                    failedCount += 1
                 }
             }
         }
@@ -125,6 +138,32 @@ struct SilentHostTests {
         let end = simulation.run(until: 100)
         #expect(end <= .seconds(10), "\(end)")
         #expect(simulation.mostReceiving <= limit)
+    }
+
+    @Test(arguments: [2, 4, 16, 64])
+    func `an origin that never answers delays the files of another origin of its host by seconds`(limit: Int) {
+        let silent = [Transfer](repeating: Transfer(host: "good", port: 1, behavior: .silent(.seconds(30))), count: 300)
+        var simulation = Simulation(limit: limit, silent + Self.good)
+        let end = simulation.run(until: 100)
+        #expect(end <= .seconds(10), "\(end)")
+        #expect(simulation.mostReceiving <= limit)
+    }
+
+    @Test func `the number of transfers that is configured for a host includes those of silent origins`() {
+        var queue = PermitQueue(limit: 8, HostLimit.Settings(transferCount: 2))
+        for port in [1, 1, 2] {
+            _ = queue.enqueue(for: OriginPair(host: "a", port: port), priority: .normal, at: .zero)
+        }
+        let begun = queue.grant(at: .zero).compactMap { queue.begin($0, at: .zero) }
+        #expect(begun.count == 2)
+        #expect(queue.grant(at: .seconds(3)).isEmpty && queue.silentCount == 2)
+    }
+
+    @Test func `the transfers of an origin that never answers fail together`() {
+        let silent = [Transfer](repeating: Transfer(host: "silent", behavior: .silent(.seconds(30))), count: 100)
+        var simulation = Simulation(limit: 64, silent)
+        let end = simulation.run(until: 100, \.failedCount)
+        #expect(end <= .seconds(200), "\(end)")
     }
 
     @Test func `forty hosts that never answer delay the files of another one by seconds`() {
