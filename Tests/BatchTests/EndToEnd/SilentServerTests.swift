@@ -50,13 +50,15 @@ internal import Testing
         }
     }
 
-    @Test func `a host that never answers doesn't hold up the files of another one`() async throws {
-        try await LoopbackServer.withServer { server in
-            server.serve(held, at: "held")
-            server.serve(Resource(content), at: "file")
+    @Test(arguments: [true, false])
+    func `an origin that never answers doesn't hold up the files of another one`(isSameHost: Bool) async throws {
+        try await withServers(2) { servers in
+            servers[0].serve(held, at: "held")
+            servers[1].serve(Resource(content), at: "file")
             try await Folder.with { folder in
-                let silent = (0..<100).map { "http://localhost:\(server.port)/held?\($0)\n" }
-                let files = (0..<10).map { server.url("file").absoluteString + "?\($0)\n" }
+                let host = isSameHost ? "127.0.0.1" : "localhost"
+                let silent = (0..<100).map { "http://\(host):\(servers[0].port)/held?\($0)\n" }
+                let files = (0..<10).map { servers[1].url("file").absoluteString + "?\($0)\n" }
                 let run = try CommandRun(
                     ["-i", "-", "-j", "2", "--json"], in: folder, input: (silent + files).joined())
                 var finishedCount = 0

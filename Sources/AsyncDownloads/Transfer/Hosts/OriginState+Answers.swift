@@ -81,7 +81,10 @@ extension OriginState {
         case .unreachable(_, let policy): return unreachable(policy, isLate: false, context)
         case .unanswered(let policy, let resource):
             if case .unreachable = condition { return unreachable(policy, isLate: false, context) }
-            return failed(number, resource, context)
+            var consequence = failed(number, resource, context)
+            // As during an outage, transfers without retries don't wait.
+            if consequence.concernsOrigin { consequence.failingRetryLimit = max(0, consequence.failingRetryLimit) }
+            return consequence
         case .reset(let policy, let resource):
             resetCount += 1
             // Requests for other resources go first, because a server may fail to handle this one.
