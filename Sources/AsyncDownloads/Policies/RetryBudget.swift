@@ -160,7 +160,9 @@ struct RetryBudget: Sendable, Hashable {
     private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
         guard error.statusCode != nil || error.isRetryable, policy.maximumRetries > 0 else { return nil }
         let stated = policy.respected(error.retryAfter)
-        let failure = policy.endsWhenRefused ? nil : originFailure
+        var failure = policy.endsWhenRefused ? nil : originFailure
+        // A site that redirects to an origin without responses could cause many requests.
+        if error.statusCode == nil, failure == .redirected { failure = nil }
         if failure == .uncounted, stated == nil {
             return .awaitingOrigin(retriesUsed + coolDownCount, isCounted: false)
         }

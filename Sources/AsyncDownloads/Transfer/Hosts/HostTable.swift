@@ -21,13 +21,19 @@ struct HostTable: Sendable {
         fileprivate var originCount = 0
         fileprivate var memory: HostMemory
 
-        /// Returns whether the number of transfers permits another one.
+        /// Returns the number of running requests that count toward the limit.
         ///
-        /// For an origin that isn't silent, the unanswered requests to silent origins don't count, unless the number is
+        /// For an origin that isn't silent, the unanswered requests to silent origins don't count, unless the limit is
         /// configured.
+        func runningCount(forSilentOrigin isSilent: Bool) -> Int {
+            isSilent || limit.concurrency.isFixed ? runningCount : runningCount - silentCount
+        }
+
+        /// Returns whether the limit permits another request.
         func isBelowLimit(forSilentOrigin isSilent: Bool) -> Bool {
-            let lentCount = isSilent || limit.concurrency.isFixed ? 0 : silentCount
-            return runningCount - lentCount < limit.concurrency.count
+            let count = limit.concurrency.count
+            return runningCount(forSilentOrigin: isSilent) < count
+                && runningCount < max(count, ConcurrencyLimit.maximumCount)
         }
 
         fileprivate init(_ name: String, _ memory: HostMemory, _ settings: HostLimit.Settings) {

@@ -1,8 +1,19 @@
-/// The refusals of an origin (429 or 503) and its failures (such as 502) since it last accepted a request.
+/// The refusals of an origin (429 or 503) and its failures (such as 502, or no response) since it last accepted a
+/// request.
 ///
 /// A failure, or a refusal that states no time, may concern its resource only, or be an exception. If several different
 /// resources in a row are refused or fail, or if many of the latest requests were refused, the origin is concerned.
 struct OriginRefusals: Sendable {
+    /// The outcome of a request that wasn't accepted.
+    enum Kind: Sendable, Hashable {
+        /// A response with the status 429 or 503.
+        case refusal
+        /// Another response that may be different later.
+        case failure
+        /// No response has arrived within the idle timeout.
+        case noResponse
+    }
+
     /// The number of different resources in a row from which the origin is concerned.
     private static let mostResources = 8
     /// The number of assumed cool-downs in a row that are short.
@@ -69,10 +80,14 @@ struct OriginRefusals: Sendable {
 
     /// The waiting transfers fail if their policies permit at most this number of retries.
     ///
-    /// - Parameter isTimed: Whether the last refusal has stated a time.
-    func failingRetryLimit(isTimed: Bool, at now: Duration) -> Int {
+    /// - Parameters:
+    ///   - isTimed: Whether the last refusal has stated a time.
+    ///   - isResponse: Whether a response has arrived. Otherwise, few requests fit into the patience, and a transfer waits
+    ///     for as many as its policy permits retries.
+    func failingRetryLimit(isTimed: Bool = false, afterResponse isResponse: Bool = true, at now: Duration) -> Int {
         if isTimed { return statedCount - RetryBudget.maximumCoolDownCount - 1 }
-        return now - start >= (hasAccepted ? Self.patience : Self.firstPatience) ? .max : -1
+        guard now - start >= (hasAccepted ? Self.patience : Self.firstPatience) else { return -1 }
+        return isResponse ? .max : assumedCount - 1
     }
 
     /// Returns whether a request was sent before the last cool-down began.
@@ -99,9 +114,11 @@ struct OriginRefusals: Sendable {
     }
 
     /// Records a failure, or a refusal without a time.
-    mutating func add(_ resource: ResourceID, isFailure: Bool) {
+    mutating func add(_ resource: ResourceID, _ kind: Kind) {
         // A larger number has no other meaning.
-        guard resources.count < Self.mostResources, resources.insert(resource).inserted, !isFailure else { return }
+        guard resources.count < Self.mostResources, resources.insert(resource).inserted, kind == .refusal else {
+            return
+        }
         share.add(isLoss: true)
     }
 

@@ -81,10 +81,7 @@ extension OriginState {
         case .unreachable(_, let policy): return unreachable(policy, isLate: false, context)
         case .unanswered(let policy, let resource):
             if case .unreachable = condition { return unreachable(policy, isLate: false, context) }
-            var consequence = failed(number, resource, context)
-            // As during an outage, transfers without retries don't wait.
-            if consequence.concernsOrigin { consequence.failingRetryLimit = max(0, consequence.failingRetryLimit) }
-            return consequence
+            return unanswered(number, resource, policy, wasProbe: wasProbe, context)
         case .reset(let policy, let resource):
             resetCount += 1
             // Requests for other resources go first, because a server may fail to handle this one.
@@ -96,7 +93,10 @@ extension OriginState {
             reached()
             pace.accepted(number)
             return Consequence()
-        case .failed(let resource): return failed(number, resource, context)
+        case .failed(let resource):
+            reached()
+            guard startCoolDownIfOriginFails(after: number, resource, .failure, context) else { return Consequence() }
+            return consequence(isTimed: false, at: context.now)
         case .accepted(let quota):
             accepted(number, quota, wasProbe: wasProbe, at: context.now)
             return Consequence()
@@ -109,7 +109,7 @@ extension OriginState {
             reached()
             // A host that limits connections refuses the same transfers again while it serves others.
             let isRepeated = context.isServing && resource.map(refusals.isRepeated) ?? false
-            guard startCoolDownIfOriginFails(after: number, resource, isFailure: false, context) else {
+            guard startCoolDownIfOriginFails(after: number, resource, .refusal, context) else {
                 return Consequence(isRefusal: isRepeated)
             }
             return refusal(
@@ -117,20 +117,24 @@ extension OriginState {
         }
     }
 
-    /// Records that the origin has failed to handle the request for a resource, or hasn't responded to it.
-    private mutating func failed(_ number: Int, _ resource: ResourceID, _ context: Context) -> Consequence {
+    /// Records that the origin hasn't responded to the request for a resource within the idle timeout.
+    private mutating func unanswered(
+        _ number: Int, _ resource: ResourceID, _ policy: RetryPolicy, wasProbe: Bool, _ context: Context
+    ) -> Consequence {
         reached()
-        guard startCoolDownIfOriginFails(after: number, resource, isFailure: true, context) else {
-            return Consequence()
-        }
-        return consequence(isTimed: false, at: context.now)
+        guard startCoolDownIfOriginFails(after: number, resource, .noResponse, context) else { return Consequence() }
+        var limit = refusals.failingRetryLimit(afterResponse: false, at: context.now)
+        // As during an outage, transfers without retries don't wait. An origin that serves others may limit connections.
+        if wasProbe, !context.isServing { limit = max(0, limit) }
+        return Consequence(
+            step: limit >= policy.maximumRetries ? .end : nil, concernsOrigin: true, failingRetryLimit: limit)
     }
 
     /// Records that a request was lost after its connection was established.
     private mutating func lost(_ number: Int, _ context: Context) -> Consequence {
         reached()
         guard case .coolingDown(_, .assumed) = condition, !refusals.isLate(number),
-            startCoolDownIfOriginFails(after: number, nil, isFailure: true, context)
+            startCoolDownIfOriginFails(after: number, nil, .failure, context)
         else { return Consequence() }
         return consequence(isTimed: false, at: context.now)
     }
@@ -170,12 +174,15 @@ extension OriginState {
     /// Starts a cool-down of an assumed time if a failure, or a refusal without a time, concerns the origin; returns
     /// whether it does.
     private mutating func startCoolDownIfOriginFails(
-        after number: Int, _ resource: ResourceID?, isFailure: Bool, _ context: Context
+        after number: Int, _ resource: ResourceID?, _ kind: OriginRefusals.Kind, _ context: Context
     ) -> Bool {
         if let resource {
-            // Requests for other resources go first, because a server may fail to handle this one.
-            refusals.add(resource, isFailure: isFailure)
-            refusedResources.insert(resource, until: context.now, at: context.now)
+            refusals.add(resource, kind)
+            // Requests for other resources go first, because a server may fail to handle this one. It may also respond
+            // slowly to the first requests only, so the resources from before the cool-down are requested again first.
+            if kind != .noResponse || refusals.concernOrigin {
+                refusedResources.insert(resource, until: context.now, at: context.now)
+            }
             guard refusals.concernOrigin else { return false }
         }
         let isNew = refusals.coolDown(after: number, lastNumber: context.lastNumber, at: context.now)
@@ -189,10 +196,9 @@ extension OriginState {
 
     /// Returns the consequence of a cool-down.
     private func consequence(isRefusal: Bool = false, isTimed: Bool, at now: Duration) -> Consequence {
-        let limit = refusals.failingRetryLimit(isTimed: isTimed, at: now)
-        // A transfer whose request got no response fails together with those that wait.
-        return Consequence(
-            isRefusal: isRefusal, step: limit == .max ? .end : nil, concernsOrigin: !isTimed, failingRetryLimit: limit)
+        Consequence(
+            isRefusal: isRefusal, concernsOrigin: !isTimed,
+            failingRetryLimit: refusals.failingRetryLimit(isTimed: isTimed, at: now))
     }
 
     /// Handles a refusal that states a time, and returns whether it applies to the origin instead of to the resource.

@@ -53,7 +53,8 @@ extension RequestAnswer {
             DownloadError(
                 .httpStatus, "the server can handle no request", statusCode: status?.code, isRetryable: true)
         case .reset: DownloadError(.connectionLost, "the server closes connections without a response")
-        case .accepted, .redirected, .lost, .unanswered, .nothing:
+        case .unanswered: DownloadError(.timedOut, "the server responds to no request")
+        case .accepted, .redirected, .lost, .nothing:
             DownloadError(.cannotConnect, "nothing was received from the server")
         }
     }

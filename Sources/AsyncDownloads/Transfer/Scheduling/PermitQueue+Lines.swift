@@ -73,7 +73,7 @@ extension PermitQueue {
         }
     }
 
-    private func isSilent(_ slot: Int32) -> Bool { table.origin(requests[slot].origin).state.silence.isPresent }
+    func isSilent(_ slot: Int32) -> Bool { table.origin(requests[slot].origin).state.silence.isPresent }
 }
 
 // MARK: - Lines of waiting requests
@@ -132,7 +132,7 @@ extension PermitQueue {
     /// requests.
     mutating func changed(_ slot: Int32) {
         // The entry is read in place, because this method is called several times for each request.
-        let (host, silence, change, urgent, oldest) = table.updateOrigin(slot) { origin in
+        let (host, silence, silentChange, urgent, oldest) = table.updateOrigin(slot) { origin in
             if origin.waitingCount == 0 {
                 pausedOrigins[slot] = nil
                 origin.isBlocked = false
@@ -140,22 +140,24 @@ extension PermitQueue {
             let silence = origin.state.silence
             let silent = silence.isPresent ? origin.runningCount - origin.servingCount : 0
             let waiting = Self.isHeldUp(origin, at: latest) ? origin.waitingCount : 0
-            let change = silent - origin.silentCount
-            silentCount += change
+            let silentChange = silent - origin.silentCount
+            silentCount += silentChange
             // A request that is granted changes both numbers, and their sum remains the same.
-            heldUp.change(by: change)
+            heldUp.change(by: silentChange)
             heldUp.change(by: waiting - origin.heldUpCount)
             (origin.heldUpCount, origin.silentCount) = (waiting, silent)
             var urgent = origin.isBlocked ? nil : origin.mostUrgent.map { requests[$0].position }
             urgent?.isSilent = silence.isPresent
+            urgent?.isOriginSilent = silence.isPresent
             var oldest = origin.isBlocked ? nil : origin.oldest(in: requests).map { requests[$0].order }
             // Without another request, the silence couldn't end.
             oldest?.isSilent = silence.isPresent && silence.isResponseExpected
-            return (origin.host, silence, change, urgent, oldest)
+            oldest?.isOriginSilent = silence.isPresent
+            return (origin.host, silence, silentChange, urgent, oldest)
         }
         silences[slot] = silence.startTime
         table.updateHost(host) { host in
-            host.silentCount += change
+            host.silentCount += silentChange
             host.urgentOrigins[slot] = urgent
             host.oldestOrigins[slot] = oldest
         }
@@ -172,12 +174,13 @@ extension PermitQueue {
         (urgentHeads[slot], oldestHeads[slot]) = table.updateHost(slot) { host -> (Position?, Position?) in
             if host.waitingCount == 0 { pausedHosts[slot] = nil }
             guard pausedHosts[slot] == nil else { return (nil, nil) }
-            func ifBelowLimit(_ position: Position?) -> Position? {
-                position.flatMap { host.isBelowLimit(forSilentOrigin: $0.isSilent) ? $0 : nil }
+            var (urgent, oldest) = (host.urgentOrigins.first?.order, host.oldestOrigins.first?.order)
+            if let isSilent = urgent?.isOriginSilent {
+                urgent?.runningCount = host.runningCount(forSilentOrigin: isSilent)
+                if !host.isBelowLimit(forSilentOrigin: isSilent) { urgent = nil }
             }
-            var urgent = ifBelowLimit(host.urgentOrigins.first?.order)
-            urgent?.runningCount = host.runningCount
-            return (urgent, ifBelowLimit(host.oldestOrigins.first?.order))
+            if let isSilent = oldest?.isOriginSilent, !host.isBelowLimit(forSilentOrigin: isSilent) { oldest = nil }
+            return (urgent, oldest)
         }
     }
 }

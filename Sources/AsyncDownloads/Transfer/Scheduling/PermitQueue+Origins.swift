@@ -103,7 +103,8 @@ extension PermitQueue {
             : answer.ofHost(isRefusal: consequence.isRefusal, isOriginSilent: wasSilent && !context.isServing)
         table.updateHost(host) { host in
             host.limit.answered(
-                begun.number, meaning, lastNumber: context.lastNumber, runningCount: host.runningCount, at: now)
+                begun.number, meaning, lastNumber: context.lastNumber,
+                runningCount: host.runningCount(forSilentOrigin: false), at: now)
         }
         if answer.isResponse { table.answered(slot, isAccepted: answer.isAccepted) }
         // After a redirect to an origin that has never answered, a transfer uses its own retries.

@@ -41,7 +41,10 @@ extension PermitQueue {
     /// Among hosts, one with fewer running transfers is first, so that the files of one host don't delay all files of
     /// another.
     struct Position: Comparable, Sendable {
+        /// Whether the request comes after those to origins that aren't silent.
         var isSilent = false
+        /// Whether the origin is silent, even if its oldest request doesn't come after others.
+        var isOriginSilent = false
         let rank: Int8
         /// The number of running transfers of the host, if the position is that of a host.
         var runningCount = 0

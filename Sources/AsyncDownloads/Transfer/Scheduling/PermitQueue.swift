@@ -258,7 +258,7 @@ struct PermitQueue: Sendable {
 
     private mutating func run(_ slot: Int32, at now: Duration) {
         let (request, host) = (requests[slot], table.origin(requests[slot].origin).host)
-        let isOldest = oldest(ofHost: host) == slot
+        let (isOldest, isSilent) = (oldest(ofHost: host) == slot, isSilent(slot))
         holderCount += 1
         turn.granted()
         leaveLine(slot)
@@ -267,7 +267,7 @@ struct PermitQueue: Sendable {
         table.updateHost(host) { host in
             if isOldest {
                 host.passedOver = 0
-            } else if !host.isBelowLimit(forSilentOrigin: false) {
+            } else if !host.isBelowLimit(forSilentOrigin: isSilent) {
                 host.passedOver += 1
             }
         }

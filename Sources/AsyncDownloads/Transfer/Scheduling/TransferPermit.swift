@@ -65,7 +65,7 @@ protocol PermitReceiver: AnyObject, Sendable {
     /// the ticket was released or moved by another thread.
     func permitGranted(_ ticket: PermitQueue.Ticket)
 
-    /// Handles that a permit is refused, because no connection with the origin can be established.
+    /// Handles that a permit is refused, because the origin can't be reached, or has served no request for too long.
     ///
     /// The conditions of ``permitGranted(_:)`` apply.
     func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError)

@@ -148,8 +148,8 @@ extension TransferStateMachine {
 }
 
 extension Run.DrainFollowUp {
-    /// Returns the step after a failure to connect, according to the state of the origin.
-    fileprivate static func connecting(_ error: DownloadError, _ step: Outage.Step) -> Self {
+    /// Returns the step after a failure without a response, according to the state of the origin.
+    fileprivate static func ofOrigin(_ error: DownloadError, _ step: Outage.Step) -> Self {
         switch step {
         case .retry(let number, let delay): .awaitOrigin(error, number: number, delay: delay)
         case .end: .fail(error)
@@ -167,7 +167,7 @@ extension Run.DrainFollowUp {
 extension TransferStateMachine {
     /// Handles the end of an exchange, after which the exchange reports nothing.
     ///
-    /// - Parameter step: The next step after a failure to connect, which applies to all transfers of the origin.
+    /// - Parameter step: The next step after a failure without a response, which applies to all transfers of the origin.
     mutating func exchangeEnded(
         _ end: ExchangeEnd, step: Outage.Step? = nil, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
@@ -178,7 +178,7 @@ extension TransferStateMachine {
         switch run.step {
         case .draining(var followUp):
             if let step, case .retry(let error) = followUp {
-                followUp = .connecting(error, step)
+                followUp = .ofOrigin(error, step)
                 run.step = .draining(followUp)
             }
             run.exchanges.remove(id)
@@ -205,7 +205,7 @@ extension TransferStateMachine {
             let error = failure(of: end) ?? DownloadError(.connectionLost, "no response")
             guard let step, networkHindrance == nil else { return failed(error, at: now) }
             strategy.interrupted()
-            return drain(.connecting(error, step), at: now)
+            return drain(.ofOrigin(error, step), at: now)
         case .receiving:
             run.exchanges.remove(id)
             if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }

@@ -109,7 +109,8 @@ extension TransferStateMachine {
         budget.extrasWereReleased()
     }
 
-    /// Handles that the head that is reported next is assumed to concern all requests to the origin.
+    /// Handles that the head or the end of an exchange that is reported next is assumed to concern all requests to the
+    /// origin.
     mutating func originFailed(at now: Duration) {
         budget.originFailed(isDirect: address.origins.isDirect, at: now)
     }

@@ -87,7 +87,7 @@ extension OriginStateTests {
         coolDown()
         for seconds in stride(from: 100, to: 1500, by: 100) {
             let failed = answer(send(at: seconds), .failed(of: Self.resource), at: seconds)
-            #expect(failed.failingRetryLimit <= 0)
+            #expect(failed.failingRetryLimit < 0)
         }
     }
 
@@ -98,7 +98,8 @@ extension OriginStateTests {
             #expect(answer(send(at: seconds), other, at: seconds + 28).failingRetryLimit <= 0)
             #expect(nextTime(at: seconds + 28) == .milliseconds(1000 * (seconds + 28) + 250))
         }
-        #expect(answer(send(at: 61), other, at: 61).failingRetryLimit == .max)
+        let limit = answer(send(at: 61), other, at: 61).failingRetryLimit
+        if case .unanswered = other { #expect(limit == 3) } else { #expect(limit == .max) }
     }
 
     @Test mutating func `an origin that is used again after a pause isn't given up at once`() {
@@ -121,18 +122,34 @@ extension OriginStateTests {
         for index in 0..<8 {
             #expect(nextTime(at: 30) == nil)
             let consequence = answer(send(at: 0), .unanswered(.default, of: Self.resource(index)), at: 30)
-            // Transfers without retries don't wait.
-            #expect(consequence.failingRetryLimit == (index < 7 ? -1 : 0))
+            #expect(consequence.failingRetryLimit < 0 && consequence.concernsOrigin == (index == 7))
         }
         #expect(nextTime(at: 30) == .milliseconds(30_250))
-        _ = send(at: 31)
+        // They may be answered the second time, so only resources that follow lose their places.
+        #expect(!state.refusedResources.contains(Self.resource(0)) && state.refusedResources.contains(Self.resource(7)))
+        let probe = send(at: 31)
         #expect(nextTime(at: 31) == .seconds(91))
+        // Transfers without retries don't wait any longer, unless the origin serves another one.
+        var serving = self
+        let other = serving.answer(probe, .unanswered(.default, of: Self.resource(8)), isServing: true, at: 61)
+        #expect(other.failingRetryLimit < 0)
+        #expect(answer(probe, .unanswered(.default, of: Self.resource(8)), at: 61).failingRetryLimit == 0)
+    }
+
+    @Test mutating func `rule 37: without responses, a transfer waits for as many requests as it has retries`() {
+        for index in 0..<8 { answer(send(at: 0), .unanswered(.default, of: Self.resource(index)), at: 30) }
+        for number in 1...5 {
+            let (start, end) = (1 + 30 * number, 30 + 30 * number)
+            let consequence = answer(send(at: start), .unanswered(.default, of: Self.resource(7 + number)), at: end)
+            #expect(consequence.failingRetryLimit == (number == 1 ? 0 : number), "\(number)")
+            #expect(consequence.step == (number == 5 ? .end : nil))
+        }
     }
 
     @Test mutating func `probes that wait long for an answer count as patience`() {
         coolDown()
         let numbers = (0..<3).map { send($0, at: 1 + 60 * $0) }
-        #expect(answer(numbers[0], .unanswered(.default, of: Self.resource), at: 125).failingRetryLimit == .max)
+        #expect(answer(numbers[0], .failed(of: Self.resource), at: 125).failingRetryLimit == .max)
     }
 
     @Test mutating func `after a stated cool-down, a failure may concern its resource only`() {

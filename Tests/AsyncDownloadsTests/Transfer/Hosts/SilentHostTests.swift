@@ -13,6 +13,8 @@ struct SilentHostTests {
         case answers(Duration)
         /// A connection is accepted, and nothing is sent until the idle timeout.
         case silent(Duration)
+        /// The first request is handled like that, and each later one is answered immediately.
+        case silentOnce(Duration)
         /// No connection is established until the timeout.
         case unreachable(Duration)
     }
@@ -23,6 +25,7 @@ struct SilentHostTests {
         let behavior: Behavior
         var place: PermitQueue.Ticket?
         var attemptCount = 0
+        var requestCount = 0
     }
 
     private enum Event {
@@ -83,12 +86,14 @@ struct SilentHostTests {
         private mutating func begin(_ ticket: PermitQueue.Ticket) {
             guard let index = indices[ticket] else { return }
             guard let begun = queue.begin(ticket, Self.resource(index), at: now) else { return enqueue(index) }
+            transfers[index].requestCount += 1
             let delay: Duration
             switch transfers[index].behavior {
             case .answers(let time):
                 delay = time
                 receivingCount += 1
                 mostReceiving = max(mostReceiving, receivingCount)
+            case .silentOnce(let time): delay = transfers[index].requestCount == 1 ? time : .zero
             case .silent(let time), .unreachable(let time): delay = time
             }
             add(.answer(index, ticket, begun), after: delay)
@@ -105,7 +110,8 @@ struct SilentHostTests {
                 let answer: RequestAnswer =
                     switch transfers[index].behavior {
                     case .answers: .accepted()
-                    case .silent: .unanswered(policy, of: Self.resource(index))
+                    case .silentOnce where transfers[index].requestCount > 1: .accepted()
+                    case .silent, .silentOnce: .unanswered(policy, of: Self.resource(index))
                     case .unreachable: .unreachable(DownloadError(.cannotConnect), policy)
                     }
                 let consequence = queue.answered(begun, answer, at: now)
@@ -114,7 +120,7 @@ struct SilentHostTests {
                 for failed in consequence.failed { indices[failed] = nil }
                 failedCount += consequence.failed.count
                 if case .accepted = answer {
-                    receivingCount -= 1
+                    receivingCount = max(0, receivingCount - 1)
                     finishedCount += 1
                 } else if consequence.concernsOrigin, consequence.step != .end {
                     enqueue(index)
@@ -163,7 +169,23 @@ struct SilentHostTests {
         let silent = [Transfer](repeating: Transfer(host: "silent", behavior: .silent(.seconds(30))), count: 100)
         var simulation = Simulation(limit: 64, silent)
         let end = simulation.run(until: 100, \.failedCount)
-        #expect(end <= .seconds(200), "\(end)")
+        #expect(end <= .seconds(220), "\(end)")
+    }
+
+    @Test func `the transfers of an origin that answers only the second request for each resource finish`() {
+        let slow = [Transfer](repeating: Transfer(host: "slow", behavior: .silentOnce(.seconds(30))), count: 100)
+        var simulation = Simulation(limit: 64, slow)
+        let end = simulation.run(until: 100)
+        #expect(simulation.failedCount == 0 && end <= .seconds(600), "\(end)")
+    }
+
+    @Test func `several origins that never answer don't delay the files of another origin of their host by more`() {
+        let silent = (1...5).flatMap { port in
+            [Transfer](repeating: Transfer(host: "good", port: port, behavior: .silent(.seconds(30))), count: 20)
+        }
+        var simulation = Simulation(limit: 64, silent + Self.good)
+        let end = simulation.run(until: 100)
+        #expect(end <= .seconds(15), "\(end)")
     }
 
     @Test func `forty hosts that never answer delay the files of another one by seconds`() {
