@@ -21,12 +21,13 @@
 /// response that is retried, or no response within the idle timeout, the downloader sends one request at a time to the
 /// origin until one is accepted. It does the same if at least eight, and at least a third, of the latest requests get a
 /// 429 or 503 response without Retry-After. The failure of such a request isn't counted, up to ten times in a row for
-/// each download, and the download waits for its turn with the others, unless it was redirected from another origin.
-/// Such failures within the random delay that it would wait otherwise count once. None of them uses a retry in this
-/// time, even with the policy ``never``, except that downloads without retries fail if such a request gets no response
-/// and no download is receiving from the origin. If no request is accepted for 60 seconds, or for 300 seconds if the
-/// origin has accepted one before, and no download is receiving from it, the waiting downloads fail; if no response
-/// arrives, each one waits for as many requests as its policy permits retries.
+/// each download, and the download waits for its turn with the others, unless it was redirected from another origin; a
+/// redirected request without a response uses a retry. Such failures within the random delay that it would wait
+/// otherwise count once. None of them uses a retry in this time, even with the policy ``never``, except that downloads
+/// without retries fail if such a request gets no response and no download is receiving from the origin. If no request
+/// is accepted for 60 seconds, or for 300 seconds if the origin has accepted one before, and no download is receiving
+/// from it, the waiting downloads fail; if no response arrives, each one waits for as many requests as its policy
+/// permits retries.
 ///
 /// If no connection to an origin can be established, all of its downloads wait, and an attempt of one counts for all of
 /// them; see ``Downloader/Configuration/hostPatience``.

@@ -21,18 +21,19 @@ struct HostTable: Sendable {
         fileprivate var originCount = 0
         fileprivate var memory: HostMemory
 
-        /// Returns the number of running requests that count toward the limit.
+        /// Returns the number of running requests that count toward the limit for one of the host's origins.
         ///
-        /// For an origin that isn't silent, the unanswered requests to silent origins don't count, unless the limit is
-        /// configured.
-        func runningCount(forSilentOrigin isSilent: Bool) -> Int {
-            isSilent || limit.concurrency.isFixed ? runningCount : runningCount - silentCount
+        /// Unless the limit is configured, the requests that other silent origins haven't answered don't count.
+        ///
+        /// - Parameter ownSilentCount: The origin's part of ``silentCount``.
+        func runningCount(ownSilentCount: Int) -> Int {
+            limit.concurrency.isFixed ? runningCount : runningCount - silentCount + ownSilentCount
         }
 
-        /// Returns whether the limit permits another request.
-        func isBelowLimit(forSilentOrigin isSilent: Bool) -> Bool {
+        /// Returns whether the limit permits another request to one of the host's origins.
+        func isBelowLimit(ownSilentCount: Int) -> Bool {
             let count = limit.concurrency.count
-            return runningCount(forSilentOrigin: isSilent) < count
+            return runningCount(ownSilentCount: ownSilentCount) < count
                 && runningCount < max(count, ConcurrencyLimit.maximumCount)
         }
 

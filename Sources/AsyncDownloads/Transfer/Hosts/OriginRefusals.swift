@@ -30,6 +30,8 @@ struct OriginRefusals: Sendable {
     /// begun count once.
     private var assumedCount = 0
     private var statedCount = 0
+    /// The number of requests without a response during the assumed cool-downs, since the patience is counted.
+    private var unansweredCount = 0
     /// Whether a cool-down's time was stated since the origin last accepted a request.
     private var hasStated = false
     /// The time from which the patience is counted.
@@ -87,7 +89,7 @@ struct OriginRefusals: Sendable {
     func failingRetryLimit(isTimed: Bool = false, afterResponse isResponse: Bool = true, at now: Duration) -> Int {
         if isTimed { return statedCount - RetryBudget.maximumCoolDownCount - 1 }
         guard now - start >= (hasAccepted ? Self.patience : Self.firstPatience) else { return -1 }
-        return isResponse ? .max : assumedCount - 1
+        return isResponse ? .max : unansweredCount
     }
 
     /// Returns whether a request was sent before the last cool-down began.
@@ -102,15 +104,15 @@ struct OriginRefusals: Sendable {
         guard !isLate(number) else { return }
         let isRegular = hasAccepted && assumedCount > 0 && sent - lastAcceptance <= Self.longestInterval
         (intervals, lastAcceptance) = ((intervals.1, isRegular ? sent - lastAcceptance : .zero), sent)
-        (assumedCount, statedCount, hasStated) = (0, 0, false)
+        (assumedCount, statedCount, unansweredCount, hasStated) = (0, 0, 0, false)
     }
 
-    /// Restarts the time for which transfers wait, and the count of stated times.
+    /// Restarts the time for which transfers wait, and the counts of stated times and of requests without a response.
     ///
     /// The reason is that a transfer is receiving from the origin, that there was no transfer, or that none had a permit
     /// for a long time.
     mutating func restartPatience(at now: Duration) {
-        (statedCount, start) = (0, now)
+        (statedCount, unansweredCount, start) = (0, 0, now)
     }
 
     /// Records a failure, or a refusal without a time.
@@ -127,10 +129,11 @@ struct OriginRefusals: Sendable {
     /// - Parameters:
     ///   - number: The number of the request that was refused, or has failed.
     ///   - lastNumber: The number of the last request that was begun.
+    ///   - kind: The outcome of that request.
     ///   - statedTime: The time that the response states, if it states one.
     @discardableResult
     mutating func coolDown(
-        after number: Int, lastNumber: Int, statedTime: Duration? = nil, at now: Duration
+        after number: Int, _ kind: Kind, lastNumber: Int, statedTime: Duration? = nil, at now: Duration
     ) -> Bool {
         // The stated time doesn't count as patience.
         if let statedTime { start = max(start, now + statedTime) }
@@ -139,7 +142,11 @@ struct OriginRefusals: Sendable {
             statedCount += 1
             (isFirstStated, hasStated) = (!hasStated, true)
         } else {
-            if assumedCount == 0 { start = now }
+            if assumedCount == 0 {
+                start = now
+            } else if kind == .noResponse {
+                unansweredCount += 1
+            }
             assumedCount += 1
         }
         self.lastNumber = lastNumber

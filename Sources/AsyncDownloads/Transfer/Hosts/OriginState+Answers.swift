@@ -103,7 +103,8 @@ extension OriginState {
         case .refused(let retryAfter?, let resource):
             reached()
             guard refused(retryAfter, of: resource, wasProbe: wasProbe, at: context.now) else { return Consequence() }
-            refusals.coolDown(after: number, lastNumber: context.lastNumber, statedTime: retryAfter, at: context.now)
+            refusals.coolDown(
+                after: number, .refusal, lastNumber: context.lastNumber, statedTime: retryAfter, at: context.now)
             return refusal(number, retryAfter, isTimed: true, context)
         case .refused(nil, let resource):
             reached()
@@ -185,7 +186,7 @@ extension OriginState {
             }
             guard refusals.concernOrigin else { return false }
         }
-        let isNew = refusals.coolDown(after: number, lastNumber: context.lastNumber, at: context.now)
+        let isNew = refusals.coolDown(after: number, kind, lastNumber: context.lastNumber, at: context.now)
         // A probe may be in progress.
         guard isNew else { return true }
         var end = refusals.assumedEnd(at: context.now)

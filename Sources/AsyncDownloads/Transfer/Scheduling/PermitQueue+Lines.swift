@@ -22,7 +22,8 @@ extension PermitQueue {
             } else if table.host(host).passedOver >= AgeTurn.period - 1 {
                 while let origin = table.host(host).oldestOrigins.first?.key, blocks(origin, at: now) {}
                 let oldest = oldest(ofHost: host) ?? urgent
-                let isBelowLimit = table.host(host).isBelowLimit(forSilentOrigin: isSilent(oldest))
+                let isBelowLimit = table.host(host).isBelowLimit(
+                    ownSilentCount: table.origin(requests[oldest].origin).silentCount)
                 if isBelowLimit, !excludesSilent || !isSilent(oldest) { chosen = oldest }
             }
         }
@@ -73,7 +74,7 @@ extension PermitQueue {
         }
     }
 
-    func isSilent(_ slot: Int32) -> Bool { table.origin(requests[slot].origin).state.silence.isPresent }
+    private func isSilent(_ slot: Int32) -> Bool { table.origin(requests[slot].origin).state.silence.isPresent }
 }
 
 // MARK: - Lines of waiting requests
@@ -148,11 +149,11 @@ extension PermitQueue {
             (origin.heldUpCount, origin.silentCount) = (waiting, silent)
             var urgent = origin.isBlocked ? nil : origin.mostUrgent.map { requests[$0].position }
             urgent?.isSilent = silence.isPresent
-            urgent?.isOriginSilent = silence.isPresent
+            urgent?.silentCount = silent
             var oldest = origin.isBlocked ? nil : origin.oldest(in: requests).map { requests[$0].order }
             // Without another request, the silence couldn't end.
             oldest?.isSilent = silence.isPresent && silence.isResponseExpected
-            oldest?.isOriginSilent = silence.isPresent
+            oldest?.silentCount = silent
             return (origin.host, silence, silentChange, urgent, oldest)
         }
         silences[slot] = silence.startTime
@@ -175,11 +176,11 @@ extension PermitQueue {
             if host.waitingCount == 0 { pausedHosts[slot] = nil }
             guard pausedHosts[slot] == nil else { return (nil, nil) }
             var (urgent, oldest) = (host.urgentOrigins.first?.order, host.oldestOrigins.first?.order)
-            if let isSilent = urgent?.isOriginSilent {
-                urgent?.runningCount = host.runningCount(forSilentOrigin: isSilent)
-                if !host.isBelowLimit(forSilentOrigin: isSilent) { urgent = nil }
+            if let count = urgent?.silentCount {
+                urgent?.runningCount = host.runningCount(ownSilentCount: count)
+                if !host.isBelowLimit(ownSilentCount: count) { urgent = nil }
             }
-            if let isSilent = oldest?.isOriginSilent, !host.isBelowLimit(forSilentOrigin: isSilent) { oldest = nil }
+            if let count = oldest?.silentCount, !host.isBelowLimit(ownSilentCount: count) { oldest = nil }
             return (urgent, oldest)
         }
     }

@@ -87,7 +87,7 @@ extension PermitQueue {
         if let ticket = begun.ticket { setAccepted(answer.isAccepted, ticket, slot) }
         let host = table.origin(slot).host
         let wasBlocked = table.origin(slot).isBlocked || pausedHosts[host] != nil
-        let wasSilent = table.origin(slot).state.silence.isPresent
+        let (wasSilent, silentCount) = (table.origin(slot).state.silence.isPresent, table.origin(slot).silentCount)
         let context = OriginState.Context(
             patience: table.settings.patience, lastNumber: table.lastNumber,
             isServing: table.origin(slot).servingCount > 0, jitter: jitter.nextFraction(), now: now)
@@ -104,7 +104,7 @@ extension PermitQueue {
         table.updateHost(host) { host in
             host.limit.answered(
                 begun.number, meaning, lastNumber: context.lastNumber,
-                runningCount: host.runningCount(forSilentOrigin: false), at: now)
+                runningCount: host.runningCount(ownSilentCount: silentCount), at: now)
         }
         if answer.isResponse { table.answered(slot, isAccepted: answer.isAccepted) }
         // After a redirect to an origin that has never answered, a transfer uses its own retries.

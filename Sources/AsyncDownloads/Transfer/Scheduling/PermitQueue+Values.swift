@@ -43,8 +43,8 @@ extension PermitQueue {
     struct Position: Comparable, Sendable {
         /// Whether the request comes after those to origins that aren't silent.
         var isSilent = false
-        /// Whether the origin is silent, even if its oldest request doesn't come after others.
-        var isOriginSilent = false
+        /// The number of running requests that the origin hasn't answered, if it is silent.
+        var silentCount = 0
         let rank: Int8
         /// The number of running transfers of the host, if the position is that of a host.
         var runningCount = 0

@@ -175,7 +175,7 @@ struct PermitQueue: Sendable {
         let host = table.host(origin.host)
         guard origin.state.nextTime(hasImpatient: !request.isPatient, at: now) == nil,
             isSameHost
-                || host.isBelowLimit(forSilentOrigin: origin.state.silence.isPresent)
+                || host.isBelowLimit(ownSilentCount: origin.silentCount)
                     && host.limit.nextTime(at: now) == nil
         else {
             changed(slot)
@@ -258,7 +258,7 @@ struct PermitQueue: Sendable {
 
     private mutating func run(_ slot: Int32, at now: Duration) {
         let (request, host) = (requests[slot], table.origin(requests[slot].origin).host)
-        let (isOldest, isSilent) = (oldest(ofHost: host) == slot, isSilent(slot))
+        let (isOldest, silentCount) = (oldest(ofHost: host) == slot, table.origin(request.origin).silentCount)
         holderCount += 1
         turn.granted()
         leaveLine(slot)
@@ -267,7 +267,7 @@ struct PermitQueue: Sendable {
         table.updateHost(host) { host in
             if isOldest {
                 host.passedOver = 0
-            } else if !host.isBelowLimit(forSilentOrigin: isSilent) {
+            } else if !host.isBelowLimit(ownSilentCount: silentCount) {
                 host.passedOver += 1
             }
         }

@@ -144,6 +144,10 @@ extension OriginStateTests {
             #expect(consequence.failingRetryLimit == (number == 1 ? 0 : number), "\(number)")
             #expect(consequence.step == (number == 5 ? .end : nil))
         }
+        // The count restarts with the patience.
+        state.renew(at: .seconds(300))
+        let other = answer(send(at: 300), .unanswered(.default, of: Self.resource(20)), at: 365)
+        #expect(other.failingRetryLimit == 1 && other.step == nil)
     }
 
     @Test mutating func `probes that wait long for an answer count as patience`() {

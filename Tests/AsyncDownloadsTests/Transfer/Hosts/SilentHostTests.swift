@@ -188,6 +188,25 @@ struct SilentHostTests {
         #expect(end <= .seconds(15), "\(end)")
     }
 
+    @Test func `for a refusal, the requests that its own origin hasn't answered count as running`() {
+        var queue = PermitQueue(limit: 64, HostLimit.Settings())
+        func add(_ count: Int, port: Int, at time: Duration) -> [PermitQueue.Begun] {
+            for _ in 0..<count {
+                _ = queue.enqueue(for: OriginPair(host: "a", port: port), priority: .normal, at: time)
+            }
+            return queue.grant(at: time).compactMap { queue.begin($0, at: time) }
+        }
+        let begun = add(6, port: 1, at: .zero)
+        _ = queue.grant(at: .seconds(3))
+        #expect(queue.silentCount == 6)
+        _ = queue.answered(begun[0], .accepted(), at: .seconds(3))
+        _ = queue.grant(at: .seconds(6))
+        #expect(queue.silentCount == 5)
+        _ = queue.answered(begun[1], .refused(retryAfter: .seconds(1)), at: .seconds(6))
+        // The bound is half of the six that ran.
+        #expect(queue.table.host(named: "a")?.limit.concurrency.count == 3)
+    }
+
     @Test func `forty hosts that never answer delay the files of another one by seconds`() {
         let silent = (0..<40).map { Transfer(host: "silent\($0)", behavior: .silent(.seconds(30))) }
         var simulation = Simulation(limit: 4, silent + Self.good)
